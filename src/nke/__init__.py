@@ -1,0 +1,64 @@
+"""Neural Kolmogorov Equations: from noisy trajectories to the law behind them.
+
+Names are loaded on first use, so that ``import nke`` and ``nke --help`` stay quick.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+__version__ = version("nke")
+
+_HOME = {
+    "Trajectories": "nke.data",
+    "GaussianMixture": "nke.mixtures",
+    "systems": "nke.systems",
+    "LieTrotter": "nke.operators",
+    "Strang": "nke.operators",
+    "Model": "nke.model",
+    "load": "nke.model",
+    "fit": "nke.fitting",
+    "FitResult": "nke.fitting",
+    "MomentMatching": "nke.fitting",
+    "evaluate": "nke.evaluation",
+    "Evaluation": "nke.evaluation",
+    "oracle_floor": "nke.evaluation",
+    "recovery": "nke.evaluation",
+}
+
+__all__ = [
+    "Evaluation",
+    "FitResult",
+    "GaussianMixture",
+    "LieTrotter",
+    "Model",
+    "MomentMatching",
+    "Strang",
+    "Trajectories",
+    "evaluate",
+    "fit",
+    "load",
+    "oracle_floor",
+    "recovery",
+    "systems",
+]
+
+if TYPE_CHECKING:
+    from nke import systems
+    from nke.data import Trajectories
+    from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
+    from nke.fitting import FitResult, MomentMatching, fit
+    from nke.mixtures import GaussianMixture
+    from nke.model import Model, load
+    from nke.operators import LieTrotter, Strang
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'nke' has no attribute {name!r}")
+    home = import_module(_HOME[name])
+    return home if home.__name__ == f"nke.{name}" else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

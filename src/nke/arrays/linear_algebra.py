@@ -1,0 +1,79 @@
+"""Linear algebra on batches of small matrices.
+
+LAPACK calls on batches of 3×3 matrices are slow under XLA, so factorisations are unrolled up to
+``UNROLLED`` rows; beyond that the library's own routine is used.
+"""
+
+import math
+
+from jaxtyping import Float, Shaped
+
+from nke.arrays.namespace import Array, namespace
+
+UNROLLED = 8
+
+
+def symmetrise(a: Shaped[Array, "*batch d d"]) -> Shaped[Array, "*batch d d"]:
+    return (a + namespace(a).matrix_transpose(a)) / 2
+
+
+def outer(x: Shaped[Array, "*batch m"], y: Shaped[Array, "*batch n"]) -> Shaped[Array, "*batch m n"]:
+    return x[..., :, None] * y[..., None, :]
+
+
+def tril_matrix(entries: Shaped[Array, "*batch n"], d: int) -> Shaped[Array, "*batch d d"]:
+    """Lower-triangular matrix from its d(d+1)/2 entries, row by row."""
+    xp = namespace(entries)
+    zero = xp.zeros_like(entries[..., 0])
+    rows = [
+        xp.stack([entries[..., i * (i + 1) // 2 + j] if j <= i else zero for j in range(d)], axis=-1)
+        for i in range(d)
+    ]
+    return xp.stack(rows, axis=-2)
+
+
+def cholesky(a: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
+    """Lower-triangular L with L Lᵀ = a, for positive semi-definite ``a``.
+
+    A vanishing pivot gives a zero column (exact for a semi-definite matrix) with zero gradient.
+    """
+    d = a.shape[-1]
+    if d > UNROLLED:
+        return namespace(a).linalg.cholesky(a)
+    xp = namespace(a)
+    tiny = xp.finfo(a.dtype).tiny
+    lower: list[list] = [[None] * d for _ in range(d)]
+    for j in range(d):
+        pivot = a[..., j, j] - sum(lower[j][k] ** 2 for k in range(j))
+        # Rounding leaves a pivot of about eps·a_jj where the exact one is zero.
+        positive = pivot > xp.maximum(4 * xp.finfo(a.dtype).eps * a[..., j, j], tiny)
+        root = xp.sqrt(xp.where(positive, pivot, 1.0))
+        lower[j][j] = xp.where(positive, root, 0.0)
+        for i in range(j + 1, d):
+            entry = a[..., i, j] - sum(lower[i][k] * lower[j][k] for k in range(j))
+            lower[i][j] = xp.where(positive, entry / root, 0.0)
+    entries = [lower[i][j] for i in range(d) for j in range(i + 1)]
+    return tril_matrix(xp.stack(entries, axis=-1), d)
+
+
+def solve_lower(lower: Float[Array, "*batch d d"], b: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
+    """Solves L u = b by forward substitution."""
+    xp = namespace(b)
+    u: list = []
+    for i in range(b.shape[-1]):
+        u.append((b[..., i] - sum(lower[..., i, k] * u[k] for k in range(i))) / lower[..., i, i])
+    return xp.stack(u, axis=-1)
+
+
+def log_normal_density(
+    residual: Float[Array, "*#batch d"], covariance: Float[Array, "*#batch d d"]
+) -> Float[Array, "*#batch"]:
+    """log G_{0,Σ}(r); covariance must be positive definite."""
+    xp = namespace(residual)
+    d = residual.shape[-1]
+    batch = xp.broadcast_shapes(residual.shape[:-1], covariance.shape[:-2])
+    lower = xp.broadcast_to(cholesky(covariance), (*batch, d, d))
+    white = solve_lower(lower, xp.broadcast_to(residual, (*batch, d)))
+    diagonal = xp.stack([lower[..., i, i] for i in range(d)], axis=-1)
+    log_volume = xp.sum(xp.log(diagonal), axis=-1)
+    return -0.5 * xp.sum(white**2, axis=-1) - log_volume - 0.5 * d * math.log(2 * math.pi)

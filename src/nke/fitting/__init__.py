@@ -1,0 +1,7 @@
+"""From transitions to a model: methods, one optimisation loop, the result."""
+
+from nke.fitting.entry import fit
+from nke.fitting.moments import MomentMatching
+from nke.fitting.result import FitResult
+
+__all__ = ["FitResult", "MomentMatching", "fit"]

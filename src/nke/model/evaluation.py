@@ -1,0 +1,105 @@
+"""The edge between NumPy and compiled single-state rules: vectorised, in blocks of bounded memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from nke.mixtures import GaussianMixture
+from nke.operators import Generator, Noise, Splitting
+
+BLOCK = 1 << 14
+
+
+def in_blocks(function: Callable, *arrays: np.ndarray) -> Any:
+    """``function`` on float32 blocks of the arrays (padded to few distinct sizes), as float64 NumPy."""
+    count = len(arrays[0])
+    size = min(BLOCK, 1 << max(count - 1, 0).bit_length())
+    pieces = []
+    for start in range(0, max(count, 1), size):
+        rows = min(size, count - start)
+        block = [np.resize(a[start : start + rows], (size, *a.shape[1:])).astype(np.float32) for a in arrays]
+        result = jax.tree.map(lambda leaf, n=rows: np.asarray(leaf[:n], np.float64), function(*block))
+        pieces.append(result)
+    return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
+
+
+@eqx.filter_jit
+def drift(generator: Generator, z: Float[Array, "n d"]) -> Float[Array, "n d"]:
+    return jax.vmap(generator.advection.drift)(z)
+
+
+@eqx.filter_jit
+def diffusion(generator: Generator, z: Float[Array, "n d"]) -> Float[Array, "n d d"]:
+    return jax.vmap(generator.diffusion.tensor)(z)
+
+
+@eqx.filter_jit
+def jump_rate(generator: Generator, z: Float[Array, "n d"]) -> Float[Array, " n"]:
+    assert generator.jump is not None
+    return jax.vmap(generator.jump.intensity)(z)
+
+
+@eqx.filter_jit
+def jump_law(generator: Generator, z: Float[Array, "n d"]) -> GaussianMixture:
+    assert generator.jump is not None
+    return jax.vmap(generator.jump.law)(z)
+
+
+@eqx.filter_jit
+def displacement(
+    generator: Generator, splitting: Splitting, z: Float[Array, "n d"], step: Float[Array, " n"]
+) -> GaussianMixture:
+    """Law of the next state minus the present one."""
+
+    def one(z, step):
+        return splitting.transition(generator, z, step).affine(-z, jnp.ones_like(z))
+
+    return jax.vmap(one)(z, step)
+
+
+@eqx.filter_jit
+def log_prob(
+    generator: Generator,
+    splitting: Splitting,
+    z: Float[Array, "n d"],
+    moved: Float[Array, "n d"],
+    step: Float[Array, " n"],
+) -> Float[Array, " n"]:
+    return displacement(generator, splitting, z, step).log_prob(moved)
+
+
+@eqx.filter_jit
+def sample(
+    generator: Generator,
+    splitting: Splitting,
+    z: Float[Array, "n d"],
+    steps: Float[Array, " intervals"],
+    substeps: Float[Array, " intervals"],
+    key: PRNGKeyArray,
+) -> Float[Array, "intervals n d"]:
+    """States at the end of each interval, every interval cut into its own number of sub-steps."""
+    n, d = z.shape
+
+    def substep(i, carry):
+        z, step, key = carry
+        keys = jax.random.split(jax.random.fold_in(key, i), 3)
+        noise = Noise(
+            jax.random.normal(keys[0], (n, d)),
+            jax.random.uniform(keys[1], (n,)),
+            jax.random.normal(keys[2], (n, d)),
+        )
+        moved = jax.vmap(lambda z, noise: splitting.move(generator, z, step, noise))(z, noise)
+        return moved, step, key
+
+    def interval(z, inputs):
+        step, count, key = inputs
+        z, _, _ = jax.lax.fori_loop(0, count, substep, (z, step / count, key))
+        return z, z
+
+    keys = jax.random.split(key, len(steps))
+    return jax.lax.scan(interval, z, (steps, substeps, keys))[1]

@@ -1,0 +1,181 @@
+"""Models as files: safetensors with a JSON header. Nothing in a file is executed.
+
+The header names the format and its version, the version of nke, and the configuration from which the
+networks are rebuilt before their arrays are filled in. A digest over all of it guards every byte.
+"""
+
+import hashlib
+import json
+import os
+import struct
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as parse_tensors
+from safetensors.numpy import save as pack_tensors
+
+from nke import __version__
+from nke.data import Coordinates
+from nke.operators import (
+    Advection,
+    ConstantFactor,
+    DiagonalFactor,
+    Diffusion,
+    DriftNetwork,
+    FiniteTimeJump,
+    FullFactor,
+    Generator,
+    MixtureDensityNetwork,
+)
+
+if TYPE_CHECKING:
+    from nke.model.model import Model
+
+FORMAT = "nke-model"
+FORMAT_VERSION = 1
+FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ConstantFactor)}
+
+
+def write(model: "Model", path: str | Path) -> None:
+    """Atomic: the file appears whole, under its name, or not at all."""
+    path = Path(path)
+    tensors = _tensors(model)
+    config = json.dumps(_describe(model), sort_keys=True)
+    header = {
+        "format": FORMAT,
+        "format_version": str(FORMAT_VERSION),
+        "nke_version": __version__,
+        "config": config,
+    }
+    header["digest"] = _digest(header, tensors)
+    payload = pack_tensors(tensors, metadata=header)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(payload)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(path: str | Path) -> "Model":
+    """Reads a model written by ``Model.save``; refuses anything else with a reason."""
+    from nke.model.model import Model
+
+    path = Path(path)
+    payload = path.read_bytes()
+    header, tensors = _parse(payload, path)
+    if header.get("format") != FORMAT:
+        raise ValueError(f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)")
+    if header.get("format_version") != str(FORMAT_VERSION):
+        raise ValueError(
+            f"{path} has model format {header.get('format_version')}, written by nke {header.get('nke_version')}; "
+            f"this is nke {__version__}, which reads format {FORMAT_VERSION}: install the other version of nke"
+        )
+    if header.pop("digest", None) != _digest(header, tensors):
+        raise ValueError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
+    config = json.loads(header["config"])
+    generator = _fill(_skeleton(config), tensors)
+    coordinates = Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"])
+    return Model(generator, coordinates, config["step"], tuple(config["names"]), tuple(config["units"]))
+
+
+def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    try:
+        tensors = parse_tensors(payload)
+        length = struct.unpack("<Q", payload[:8])[0]
+        header = json.loads(payload[8 : 8 + length]).get("__metadata__") or {}
+    except (SafetensorError, struct.error, ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} is not a model of nke, or it is cut short or damaged ({error}); get a fresh copy of the file"
+        ) from error
+    return header, tensors
+
+
+def _digest(header: dict[str, str], tensors: dict[str, np.ndarray]) -> str:
+    hasher = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        hasher.update(f"{name}:{array.dtype.str}:{array.shape}".encode())
+        hasher.update(array.tobytes())
+    return hasher.hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _describe(model: "Model") -> dict[str, Any]:
+    """The configuration that rebuilds the model's structure."""
+    generator = model.generator
+    drift, factor, jump = generator.advection.drift, generator.diffusion.factor, generator.jump
+    if not isinstance(drift, DriftNetwork) or type(factor).__name__ not in FACTORS:
+        raise TypeError("only models whose coefficients are networks of nke can be saved")
+    config: dict[str, Any] = {
+        "names": list(model.names),
+        "units": list(model.units),
+        "step": model.step,
+        "time_unit": model.coordinates.time_unit,
+        "drift": {"width": drift.mlp.width_size, "depth": drift.mlp.depth},
+        "diffusion": {"kind": type(factor).__name__},
+        "jump": None,
+    }
+    if not isinstance(factor, ConstantFactor):
+        config["diffusion"] |= {"width": factor.mlp.width_size, "depth": factor.mlp.depth}
+    if isinstance(jump, FiniteTimeJump):
+        config["jump"] = {
+            "kind": "FiniteTimeJump",
+            "step": jump.step,
+            "components": jump.network.components,
+            "width": jump.network.mlp.width_size,
+            "depth": jump.network.mlp.depth,
+        }
+    elif jump is not None:
+        raise TypeError(f"a jump of type {type(jump).__name__} cannot be saved")
+    return config
+
+
+def _skeleton(config: dict[str, Any]) -> Generator:
+    """A generator of the right structure, its arrays still to be filled."""
+    d, key = len(config["names"]), jax.random.key(0)
+    diffusion = dict(config["diffusion"])
+    factor = FACTORS[diffusion.pop("kind")](jnp.eye(d), **diffusion, key=key)
+    jump = config["jump"]
+    if jump is not None:
+        network = MixtureDensityNetwork(
+            jnp.ones(d), 0.5, jump["components"], jump["width"], jump["depth"], key=key
+        )
+        jump = FiniteTimeJump(network, jump["step"])
+    return Generator(Advection(DriftNetwork(jnp.ones(d), **config["drift"], key=key)), Diffusion(factor), jump)
+
+
+def _tensors(model: "Model") -> dict[str, np.ndarray]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(model.generator)
+    tensors = {_name(path): np.asarray(leaf) for path, leaf in leaves if isinstance(leaf, jax.Array)}
+    return tensors | {
+        "coordinates.shift": model.coordinates.shift,
+        "coordinates.scale": model.coordinates.scale,
+    }
+
+
+def _fill(skeleton: Generator, tensors: dict[str, np.ndarray]) -> Generator:
+    leaves, structure = jax.tree_util.tree_flatten_with_path(skeleton)
+    filled = [
+        jnp.asarray(tensors[_name(path)]) if isinstance(leaf, jax.Array) else leaf for path, leaf in leaves
+    ]
+    return jax.tree_util.tree_unflatten(structure, filled)
+
+
+def _name(path: Any) -> str:
+    return jax.tree_util.keystr(path).lstrip(".")

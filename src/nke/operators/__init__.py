@@ -1,0 +1,41 @@
+"""The Kolmogorov forward equation: advection, diffusion and jumps acting on packets and particles."""
+
+from nke.operators.advection import Advection
+from nke.operators.diffusion import Diffusion
+from nke.operators.generator import Generator
+from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
+from nke.operators.networks import (
+    ConstantFactor,
+    DiagonalFactor,
+    DriftNetwork,
+    FullFactor,
+    MixtureDensityNetwork,
+    trainable,
+)
+from nke.operators.operator import Noise, Operator, PacketRate
+from nke.operators.quadrature import Cubature, GaussHermite, Quadrature
+from nke.operators.splitting import LieTrotter, Splitting, Strang
+
+__all__ = [
+    "Advection",
+    "ConstantFactor",
+    "Cubature",
+    "DiagonalFactor",
+    "Diffusion",
+    "DriftNetwork",
+    "FiniteTimeJump",
+    "FullFactor",
+    "GaussHermite",
+    "Generator",
+    "Jump",
+    "LieTrotter",
+    "MixtureDensityNetwork",
+    "Noise",
+    "Operator",
+    "PacketRate",
+    "PoissonJump",
+    "Quadrature",
+    "Splitting",
+    "Strang",
+    "trainable",
+]

@@ -1,0 +1,59 @@
+"""Advection: A p = −∇·(f p) carries mass along the drift."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from nke.arrays import outer, symmetrise
+from nke.mixtures import GaussianMixture
+from nke.operators.operator import Noise, Operator, PacketRate, Step
+from nke.operators.quadrature import Quadrature
+
+
+class Advection(Operator):
+    drift: Callable[[Float[Array, " d"]], Float[Array, " d"]]
+    flow_steps: int = eqx.field(static=True, default=1)  # Runge–Kutta steps per application
+
+    def rate(
+        self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature
+    ) -> PacketRate:
+        """Â(π, μ, Σ) = (0, ⟨f, G⟩, ⟨(x−μ)fᵀ + f(x−μ)ᵀ, G⟩)."""
+
+        def moments(x):
+            f = self.drift(x)
+            return f, 2 * symmetrise(outer(x - mean, f))
+
+        return PacketRate(jnp.zeros_like(mean[0]), *quadrature.expectation(moments, mean, covariance))
+
+    def flow(self, x: Float[Array, " d"], step: Step) -> Float[Array, " d"]:
+        """Solution of x' = f(x) after ``step`` (classical Runge–Kutta; a negative step goes back)."""
+        h = step / self.flow_steps
+
+        def advance(_, x):
+            k1 = self.drift(x)
+            k2 = self.drift(x + h / 2 * k1)
+            k3 = self.drift(x + h / 2 * k2)
+            k4 = self.drift(x + h * k3)
+            return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+        if self.flow_steps == 1:
+            return advance(0, x)
+        return jax.lax.fori_loop(0, self.flow_steps, advance, x)
+
+    def semigroup(self, mixture: GaussianMixture, step: Step, quadrature: Quadrature) -> GaussianMixture:
+        """Quadrature points of each component ride the flow; their moments are the new packet."""
+        weights = quadrature.weights(mixture.dimension, mixture.means.dtype)
+
+        def advect(mean, covariance):
+            points = jax.vmap(lambda x: self.flow(x, step))(quadrature.points(mean, covariance))
+            moved = weights @ points
+            centred = points - moved
+            return moved, jnp.einsum("n,ni,nj->ij", weights, centred, centred)
+
+        return GaussianMixture(mixture.weights, *jax.vmap(advect)(mixture.means, mixture.covariances))
+
+    def move(self, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:
+        return self.flow(x, step)

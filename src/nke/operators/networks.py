@@ -1,0 +1,179 @@
+"""Networks of one state: drift, factor of the diffusion tensor, finite-time jump law.
+
+All of them live in dimensionless coordinates; ``scale`` vectors carry the sizes read off the data, so
+that what is learned is of order one. Heads start small: training begins at the data's own averages.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from nke.arrays import tril_matrix
+
+FLOOR = 1e-3  # smallest standard deviation, as a fraction of the data's own
+
+
+class Fixed(eqx.Module):
+    """An array that belongs to a network but is not trained."""
+
+    value: Array
+
+
+def trainable(network: PyTree) -> PyTree:
+    """A mask for ``eqx.partition``: True for the arrays that training may change."""
+    return jax.tree.map(eqx.is_inexact_array, network, is_leaf=lambda leaf: isinstance(leaf, Fixed))
+
+
+def _mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -> eqx.nn.MLP:
+    """SiLU network whose last layer starts at zero."""
+    mlp = eqx.nn.MLP(inputs, outputs, width, depth, jax.nn.silu, key=key)
+    last = mlp.layers[-1]
+    return eqx.tree_at(
+        lambda m: (m.layers[-1].weight, m.layers[-1].bias),
+        mlp,
+        (jnp.zeros_like(last.weight), jnp.zeros_like(last.bias)),
+    )
+
+
+def _positive(raw: Array) -> Array:
+    """Softplus, shifted so that 0 maps to 1."""
+    return jax.nn.softplus(raw + np.log(np.expm1(1.0)))
+
+
+def _factor(raw: Float[Array, " n"], d: int) -> Float[Array, "d d"]:
+    """Lower-triangular factor with positive diagonal; raw = 0 is the identity."""
+    lower = tril_matrix(raw, d)
+    diagonal = jnp.diagonal(lower)
+    return lower - jnp.diag(diagonal) + jnp.diag(_positive(diagonal) + FLOOR)
+
+
+class DriftNetwork(eqx.Module):
+    """f(x) = scale · (A x + b + network(x))."""
+
+    mlp: eqx.nn.MLP
+    linear: eqx.nn.Linear
+    scale: Fixed
+
+    def __init__(self, scale: Float[Array, " d"], width: int, depth: int, *, key: PRNGKeyArray):
+        d = len(scale)
+        self.mlp = _mlp(d, d, width, depth, key)
+        self.linear = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(d, d, key=key))
+        self.scale = Fixed(jnp.asarray(scale))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        return self.scale.value * (self.linear(x) + self.mlp(x))
+
+
+class FullFactor(eqx.Module):
+    """g(x) lower triangular with positive diagonal: every positive definite a(x) = g gᵀ."""
+
+    mlp: eqx.nn.MLP
+    start: Fixed
+
+    def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
+        d = len(start)
+        self.mlp = _mlp(d, d * (d + 1) // 2, width, depth, key)
+        self.start = Fixed(jnp.asarray(start))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+        return self.start.value @ _factor(self.mlp(x), len(x))
+
+
+class DiagonalFactor(eqx.Module):
+    """g(x) diagonal: noise sources that are independent between coordinates."""
+
+    mlp: eqx.nn.MLP
+    start: Fixed
+
+    def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
+        self.mlp = _mlp(len(start), len(start), width, depth, key)
+        self.start = Fixed(jnp.linalg.norm(jnp.asarray(start), axis=-1))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+        return jnp.diag(self.start.value * (_positive(self.mlp(x)) + FLOOR))
+
+
+class ConstantFactor(eqx.Module):
+    """g the same full matrix everywhere: additive noise."""
+
+    raw: Float[Array, " n"]
+    start: Fixed
+
+    def __init__(self, start: Float[Array, "d d"], width: int = 0, depth: int = 0, *, key: PRNGKeyArray):
+        d = len(start)
+        self.raw = jnp.zeros(d * (d + 1) // 2)
+        self.start = Fixed(jnp.asarray(start))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+        return self.start.value @ _factor(self.raw, len(x))
+
+
+class JumpMixture(NamedTuple):
+    """H^s at one state: log weight of δ₀, then shares, means and covariances of the jumps."""
+
+    log_no_jump: Float[Array, ""]
+    shares: Float[Array, " k"]
+    means: Float[Array, "k d"]
+    covariances: Float[Array, "k d d"]
+
+
+class MixtureDensityNetwork(eqx.Module):
+    """H^s(x) = α₀(x) δ₀ + Σ_k α_k(x) G_{β_k(x), γ_k(x)} with γ_k bounded from below."""
+
+    mlp: eqx.nn.MLP
+    scale: Fixed
+    components: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        scale: Float[Array, " d"],
+        probability: float,
+        components: int,
+        width: int,
+        depth: int,
+        *,
+        key: PRNGKeyArray,
+    ):
+        """Starts with the given jump probability and means spread over ±1 scale."""
+        d = len(scale)
+        per_component = 1 + d + d * (d + 1) // 2
+        start_key, key = jax.random.split(key)
+        mlp = _mlp(d, 1 + components * per_component, width, depth, key)
+        table = np.zeros((components, per_component), np.float32)
+        if components > 1:
+            table[:, 1 : 1 + d] = np.asarray(jax.random.normal(start_key, (components, d)))
+        bias = np.concatenate([[np.log(probability / (1 - probability))], table.ravel()]).astype(np.float32)
+        self.mlp = eqx.tree_at(lambda m: m.layers[-1].bias, mlp, jnp.asarray(bias))
+        self.scale = Fixed(jnp.asarray(scale))
+        self.components = components
+
+    def __call__(self, x: Float[Array, " d"]) -> JumpMixture:
+        d = len(x)
+        scale = self.scale.value
+        raw = self.mlp(x)
+        table = raw[1:].reshape(self.components, -1)
+        factors = scale[:, None] * jax.vmap(lambda row: _factor(row, d))(table[:, 1 + d :])
+        return JumpMixture(
+            log_no_jump=-jax.nn.softplus(raw[0]),
+            shares=jax.nn.softmax(table[:, 0]),
+            means=scale * table[:, 1 : 1 + d],
+            covariances=factors @ jnp.swapaxes(factors, -1, -2),
+        )
+
+    def prune(self, keep: list[int]) -> "MixtureDensityNetwork":
+        """Only the components in ``keep``; the softmax shares out what the others had."""
+        last = self.mlp.layers[-1]
+        per_component = (self.mlp.out_size - 1) // self.components
+        rows = np.concatenate([[0], *(1 + k * per_component + np.arange(per_component) for k in keep)])
+        smaller = MixtureDensityNetwork(
+            self.scale.value, 0.5, len(keep), self.mlp.width_size, self.mlp.depth, key=jax.random.key(0)
+        )
+        return eqx.tree_at(
+            lambda m: (m.mlp.layers[:-1], m.mlp.layers[-1].weight, m.mlp.layers[-1].bias),
+            smaller,
+            (self.mlp.layers[:-1], last.weight[rows], last.bias[rows]),
+        )

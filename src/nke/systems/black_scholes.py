@@ -1,0 +1,80 @@
+"""The multivariate Black–Scholes model: correlated prices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.arrays import as_numbers
+from nke.systems.base import coordinate_names
+from nke.systems.log_normal import LogNormal
+
+
+@dataclass(frozen=True)
+class BlackScholes(LogNormal):
+    """The paper's benchmark (appendix "Multivariate Black–Scholes"), for any number of assets:
+
+        dS_i = μ_i S_i dt + S_i Σ_j σ_i L_ij dW_j,  LLᵀ = ρ,  a_ij(S) = σ_i ρ_ij σ_j S_i S_j,
+
+    with growth μ, volatility σ and correlation ρ, from S₀ = exp(0.1 N(0, I)).
+    """
+
+    growth: Sequence[float] = (0.05, 0.06, 0.04)
+    volatility: Sequence[float] = (0.20, 0.15, 0.25)
+    correlation: Sequence[Sequence[float]] = ((1.0, 0.66, 0.33), (0.66, 1.0, 0.66), (0.33, 0.66, 1.0))
+    dimension: int = field(default=3, init=False, repr=False)
+
+    def __post_init__(self):
+        n = len(self.growth)
+        growth = _finite_array(self.growth, "growth", (n,))
+        volatility = _finite_array(self.volatility, "volatility", (n,))
+        correlation = _finite_array(self.correlation, "correlation", (n, n))
+        if (volatility <= 0).any():
+            raise ValueError(
+                f"expected every volatility of BlackScholes to be > 0, but got {self.volatility}; "
+                "leave out an asset that does not fluctuate"
+            )
+        _check_correlation(correlation)
+        # Tuples, so that the system stays frozen and hashable.
+        object.__setattr__(self, "growth", tuple(growth.tolist()))
+        object.__setattr__(self, "volatility", tuple(volatility.tolist()))
+        object.__setattr__(self, "correlation", tuple(map(tuple, correlation.tolist())))
+        object.__setattr__(self, "dimension", n)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return coordinate_names("price", self.dimension)
+
+    @property
+    def growth_rates(self) -> Float[np.ndarray, " d"]:
+        return np.array(self.growth)
+
+    @property
+    def volatility_matrix(self) -> Float[np.ndarray, "d d"]:
+        return np.array(self.volatility)[:, None] * np.linalg.cholesky(np.array(self.correlation))
+
+
+def _finite_array(value: Any, name: str, shape: tuple[int, ...]) -> Float[np.ndarray, "..."]:
+    array = np.asarray(as_numbers(value, name), np.float64)
+    if array.shape != shape or not np.isfinite(array).all() or array.size == 0:
+        raise ValueError(
+            f"expected {name} of BlackScholes to be finite numbers of shape {shape}, but got {value!r}; "
+            "growth says how many assets there are"
+        )
+    return array
+
+
+def _check_correlation(correlation: Float[np.ndarray, "n n"]):
+    symmetric = np.allclose(correlation, correlation.T, rtol=0, atol=1e-12)
+    if not symmetric or not np.allclose(np.diag(correlation), 1.0, rtol=0, atol=1e-12):
+        raise ValueError(
+            "expected a symmetric correlation matrix with ones on its diagonal, "
+            f"but got {correlation.tolist()}; put standard deviations into volatility"
+        )
+    if np.linalg.eigvalsh(correlation)[0] <= 1e-12:
+        raise ValueError(
+            f"expected a positive definite correlation matrix, but got {correlation.tolist()}; "
+            "no set of assets has these correlations, or one asset follows from the others"
+        )

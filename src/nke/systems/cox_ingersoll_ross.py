@@ -1,0 +1,78 @@
+"""The Cox–Ingersoll–Ross process: mean reversion that stays positive."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.special import xlogy
+
+from nke.arrays import Array, namespace
+from nke.systems.base import System
+from nke.systems.bessel import log_bessel_ratio
+from nke.systems.parameters import require_numbers
+
+
+@dataclass(frozen=True)
+class CoxIngersollRoss(System):
+    """dX = speed (level − X) dt + volatility √X dW, from X₀ = start.
+
+    With c = 2 speed/(volatility² (1 − e^{−speed s})), 2cX(t+s) given X(t) = x is noncentral χ² with
+    4 speed level/volatility² degrees of freedom and noncentrality 2cx e^{−speed s} (Feller, 1951).
+    """
+
+    speed: float = 3.0
+    level: float = 0.3
+    volatility: float = 0.2
+    start: float = 0.4
+    dimension: int = field(default=1, init=False, repr=False)
+
+    duration: ClassVar[float] = 2.0
+    interval: ClassVar[float] = 0.02
+
+    def __post_init__(self):
+        require_numbers(self, "speed", "level", "volatility", "start", above=0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("rate",)
+
+    @property
+    def order(self) -> float:
+        """q = 2 speed level/volatility² − 1; the process can reach zero where q < 0."""
+        return 2 * self.speed * self.level / self.volatility**2 - 1
+
+    def drift(self, x: Any) -> Float[Array, "*batch d"]:
+        return self.speed * (self.level - self.as_states(x))
+
+    def noise_matrix(self, x: Any) -> Float[Array, "*batch d d"]:
+        x = self.as_states(x)
+        xp = namespace(x)
+        return self.volatility * xp.sqrt(xp.maximum(x, 0.0))[..., None]
+
+    def inside(self, x: Float[np.ndarray, "*batch d"]) -> Bool[np.ndarray, "*batch"]:
+        return np.asarray((np.isfinite(x) & (x >= 0)).all(axis=-1))
+
+    def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
+        return np.full((trajectories, 1), self.start)
+
+    def advance(
+        self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator
+    ) -> Float[np.ndarray, "m d"]:
+        c = self._precision(np.array([step]))
+        noncentrality = 2 * c * x * np.exp(-self.speed * step)
+        return rng.noncentral_chisquare(2 * self.order + 2, noncentrality) / (2 * c)
+
+    def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
+        """log[c e^{−u−v} (v/u)^{q/2} I_q(2√(uv))] with u = cx e^{−speed s} and v = c x_next."""
+        x_next, x, step = self.as_transitions(x_next, x, step)
+        step = step[..., None]
+        c = self._precision(step)
+        u = c * x * np.exp(-self.speed * step)
+        v = c * np.maximum(x_next, 0.0)
+        log_ratio = xlogy(self.order, v) + log_bessel_ratio(self.order, 2 * np.sqrt(u * v))
+        density = np.log(c) - (np.sqrt(u) - np.sqrt(v)) ** 2 + log_ratio
+        return np.where(self.inside(x_next), density[..., 0], -np.inf)
+
+    def _precision(self, step: Float[np.ndarray, "*batch"]) -> Float[np.ndarray, "*batch"]:
+        return 2 * self.speed / (self.volatility**2 * -np.expm1(-self.speed * step))

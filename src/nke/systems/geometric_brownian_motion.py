@@ -1,0 +1,34 @@
+"""Geometric Brownian motion: one price."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.systems.log_normal import LogNormal
+from nke.systems.parameters import require_numbers
+
+
+@dataclass(frozen=True)
+class GeometricBrownianMotion(LogNormal):
+    """dS = growth·S dt + volatility·S dW, from S₀ = exp(0.1 N(0, 1))."""
+
+    growth: float = 0.05
+    volatility: float = 0.2
+    dimension: int = field(default=1, init=False, repr=False)
+
+    def __post_init__(self):
+        require_numbers(self, "growth")
+        require_numbers(self, "volatility", above=0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("price",)
+
+    @property
+    def growth_rates(self) -> Float[np.ndarray, " 1"]:
+        return np.array([self.growth])
+
+    @property
+    def volatility_matrix(self) -> Float[np.ndarray, "1 1"]:
+        return np.array([[self.volatility]])

@@ -1,0 +1,37 @@
+"""Checks of a system's parameters, made once at construction."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+
+def require_numbers(system: Any, *names: str, above: float = -math.inf, at_least: float = -math.inf):
+    """Refuses fields that are not finite numbers in the range; stores the others as floats."""
+    for name in names:
+        value = getattr(system, name)
+        if not isinstance(value, Real) or not math.isfinite(value) or value <= above or value < at_least:
+            raise ValueError(
+                f"expected {_label(system, name)} to be a finite number{_range(above, at_least)}, "
+                f"but got {value!r}; pass {name}=<such a number>"
+            )
+        object.__setattr__(system, name, float(value))
+
+
+def require_dimension(system: Any):
+    value = system.dimension
+    if not isinstance(value, Integral) or value < 1:
+        raise ValueError(
+            f"expected {_label(system, 'dimension')} to be a whole number ≥ 1, but got {value!r}; "
+            "pass the number of coordinates of one state"
+        )
+    object.__setattr__(system, "dimension", int(value))
+
+
+def _label(system: Any, name: str) -> str:
+    return f"{name} of {type(system).__name__}"
+
+
+def _range(above: float, at_least: float) -> str:
+    if above > -math.inf:
+        return f" > {above:g}"
+    return f" ≥ {at_least:g}" if at_least > -math.inf else ""
