@@ -76,4 +76,4 @@ def log_normal_density(
     white = solve_lower(lower, xp.broadcast_to(residual, (*batch, d)))
     diagonal = xp.stack([lower[..., i, i] for i in range(d)], axis=-1)
     log_volume = xp.sum(xp.log(diagonal), axis=-1)
-    return -0.5 * xp.sum(white**2, axis=-1) - log_volume - 0.5 * d * math.log(2 * math.pi)
+    return xp.asarray(-0.5 * xp.sum(white**2, axis=-1) - log_volume - 0.5 * d * math.log(2 * math.pi))

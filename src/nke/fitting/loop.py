@@ -22,15 +22,15 @@ CLIP = 1.0  # of the gradient's norm
 class Schedule:
     """How long and how fast to train; the rate falls along a half cosine."""
 
-    steps: int = 2000
+    steps: int = 3000
     learning_rate: float = 3e-3
     weight_decay: float = 1e-4
     patience: int = 5  # chunks without a better held-out loss before stopping
-    blocks: int = 4  # blocks of packets per step
+    particles: int = 2048  # per step, in whole blocks of packets
 
     def __post_init__(self):
-        if self.steps < 1 or self.learning_rate <= 0 or self.weight_decay < 0 or self.blocks < 1:
-            raise ValueError(f"expected positive steps, rate and blocks, and weight decay ≥ 0; got {self}")
+        if self.steps < 1 or self.learning_rate <= 0 or self.weight_decay < 0 or self.particles < 1:
+            raise ValueError(f"expected positive steps, rate and particles, and weight decay ≥ 0; got {self}")
 
     def optimiser(self) -> optax.GradientTransformation:
         rate = optax.cosine_decay_schedule(self.learning_rate, self.steps, alpha=0.01)
@@ -52,10 +52,11 @@ class Curve(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """Data of a loss (any arrays) and the number of blocks to draw from."""
+    """Data of a loss (any arrays), the number of blocks to draw from and the particles in each."""
 
     arrays: PyTree[Array]
     count: int
+    particles: int
 
 
 Loss = Callable[[Any, PyTree[Array], Int[Array, ""]], Float[Array, ""]]
@@ -111,13 +112,14 @@ def minimise(
 @eqx.filter_jit
 def _advance(loss: Loss, schedule: Schedule, parameters, state, train: Blocks, keys):
     optimiser = schedule.optimiser()
+    drawn = max(1, round(schedule.particles / train.particles))
 
     def objective(parameters, blocks):
         return jnp.mean(jax.vmap(lambda block: loss(parameters, train.arrays, block))(blocks))
 
     def step(carry, key):
         trained, state = carry
-        blocks = jax.random.randint(key, (min(schedule.blocks, train.count),), 0, train.count)
+        blocks = jax.random.randint(key, (drawn,), 0, train.count)
         value, gradient = jax.value_and_grad(lambda t: objective(eqx.combine(t, fixed), blocks))(trained)
         updates, state = optimiser.update(gradient, state, trained)
         return (optax.apply_updates(trained, updates), state), value

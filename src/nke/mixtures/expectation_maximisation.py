@@ -23,7 +23,11 @@ def maximum_likelihood(
     runs = [_climb(white, _k_means_plus_plus(white, components, rng)) for _ in range(RESTARTS)]
     _, weights, means, covariances = max(runs, key=lambda run: run[0])
     order = np.argsort(-weights)
-    return weights[order], points.mean(axis=0) + scale * means[order], covariances[order] * outer(scale, scale)
+    return (
+        weights[order],
+        points.mean(axis=0) + scale * means[order],
+        covariances[order] * outer(scale, scale),
+    )
 
 
 def _k_means_plus_plus(

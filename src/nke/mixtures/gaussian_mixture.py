@@ -1,6 +1,6 @@
 """The type of a (batch of) Gaussian mixture(s), p(x) = Σ_k π_k G_{μ_k,Σ_k}(x)."""
 
-from typing import Any, Self
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -51,28 +51,34 @@ class GaussianMixture(eqx.Module):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"expected finite {name}, but got NaN or infinity")
         if (self.weights < 0).any() or not np.allclose(self.weights.sum(-1), 1.0, rtol=0, atol=1e-5):
-            raise ValueError(f"expected weights ≥ 0 that sum to 1, but got {self.weights}; divide by their sum")
+            raise ValueError(
+                f"expected weights ≥ 0 that sum to 1, but got {self.weights}; divide by their sum"
+            )
         scale = np.abs(self.covariances).max(axis=(-2, -1), initial=0.0)[..., None]
         asymmetry = np.abs(self.covariances - np.matrix_transpose(self.covariances))
         if (asymmetry > 1e-5 * scale[..., None]).any():
-            raise ValueError("expected symmetric covariances; use (C + C.T) / 2 if rounding broke the symmetry")
+            raise ValueError(
+                "expected symmetric covariances; use (C + C.T) / 2 if rounding broke the symmetry"
+            )
         if (np.linalg.eigvalsh(np.asarray(self.covariances)) < -1e-5 * scale).any():
             raise ValueError("expected positive semi-definite covariances, but one has a negative eigenvalue")
 
     @classmethod
-    def point(cls, x: Float[Array, "*batch d"]) -> Self:
+    def point(cls, x: Float[Array, "*batch d"]) -> "GaussianMixture":
         """δ_x as a mixture: one component of zero width."""
         xp = namespace(x)
         return cls(xp.ones_like(x[..., :1]), x[..., None, :], xp.zeros_like(outer(x, x)[..., None, :, :]))
 
     @classmethod
-    def fit(cls, points: Any, components: int, seed: int = 0) -> Self:
+    def fit(cls, points: Any, components: int, seed: int = 0) -> "GaussianMixture":
         """The projection Π_K of an empirical measure: moments for K = 1, maximum likelihood for K > 1."""
         points = np.asarray(as_numbers(points, "points"))
         if points.ndim != 2 or not np.isfinite(points).all():
             raise ValueError(f"expected finite points of shape (n, d), but got shape {points.shape}")
         if not 1 <= components <= len(points):
-            raise ValueError(f"expected 1 to {len(points)} components for {len(points)} points, got {components}")
+            raise ValueError(
+                f"expected 1 to {len(points)} components for {len(points)} points, got {components}"
+            )
         if components == 1:
             centred = points - points.mean(axis=0)
             return cls([1.0], points.mean(axis=0)[None], (centred.T @ centred / len(points))[None])
@@ -154,7 +160,9 @@ class GaussianMixture(eqx.Module):
 
     def affine(self, shift: Float[Array, " d"], scale: Float[Array, " d"]) -> "GaussianMixture":
         """Law of shift + scale·X, coordinate by coordinate: a change of units."""
-        return GaussianMixture(self.weights, shift + scale * self.means, self.covariances * outer(scale, scale))
+        return GaussianMixture(
+            self.weights, shift + scale * self.means, self.covariances * outer(scale, scale)
+        )
 
     def numpy(self) -> "GaussianMixture":
         """The same mixture in float64 NumPy, with weights normalised to double precision."""

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from nke.mixtures import GaussianMixture
 from nke.operators import Generator, Noise, Splitting
@@ -79,7 +79,7 @@ def sample(
     splitting: Splitting,
     z: Float[Array, "n d"],
     steps: Float[Array, " intervals"],
-    substeps: Float[Array, " intervals"],
+    substeps: Int[Array, " intervals"],
     key: PRNGKeyArray,
 ) -> Float[Array, "intervals n d"]:
     """States at the end of each interval, every interval cut into its own number of sub-steps."""

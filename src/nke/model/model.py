@@ -161,7 +161,9 @@ class Model:
         if x0.ndim == 1:
             x0 = np.tile(x0, (1 if paths is None else paths, 1))
         elif paths is not None:
-            raise ValueError("expected paths only with a single start state (d,); x0 already has one row a path")
+            raise ValueError(
+                "expected paths only with a single start state (d,); x0 already has one row a path"
+            )
         if x0.ndim != 2 or x0.shape[-1] != self.dimension or not np.isfinite(x0).all():
             raise ValueError(
                 f"expected finite start states (M, {self.dimension}), or ({self.dimension},) with paths=n; "

@@ -75,7 +75,9 @@ def load(path: str | Path) -> "Model":
     payload = path.read_bytes()
     header, tensors = _parse(payload, path)
     if header.get("format") != FORMAT:
-        raise ValueError(f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)")
+        raise ValueError(
+            f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)"
+        )
     if header.get("format_version") != str(FORMAT_VERSION):
         raise ValueError(
             f"{path} has model format {header.get('format_version')}, written by nke {header.get('nke_version')}; "
@@ -157,7 +159,9 @@ def _skeleton(config: dict[str, Any]) -> Generator:
             jnp.ones(d), 0.5, jump["components"], jump["width"], jump["depth"], key=key
         )
         jump = FiniteTimeJump(network, jump["step"])
-    return Generator(Advection(DriftNetwork(jnp.ones(d), **config["drift"], key=key)), Diffusion(factor), jump)
+    return Generator(
+        Advection(DriftNetwork(jnp.ones(d), **config["drift"], key=key)), Diffusion(factor), jump
+    )
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:

@@ -54,7 +54,9 @@ class Jump(Operator):
         children = jax.vmap(split)(mixture.weights, mixture.means, mixture.covariances)
         d = mixture.dimension
         return GaussianMixture(
-            children.weights.reshape(-1), children.means.reshape(-1, d), children.covariances.reshape(-1, d, d)
+            children.weights.reshape(-1),
+            children.means.reshape(-1, d),
+            children.covariances.reshape(-1, d, d),
         )
 
     def move(self, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:

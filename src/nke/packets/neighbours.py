@@ -11,7 +11,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import cKDTree
 
-BLOCK = 256  # packets per block
+CENTRES = 256  # packets per time step
+POOLED_CENTRES = 64  # packets per neighbourhood of the pooled cloud
+OVERLAP = 8  # packets that hold a particle, on average, in the pooled cloud
 
 
 class Packets(NamedTuple):
@@ -33,7 +35,7 @@ def build_packets(
 ) -> Packets:
     """Packets of the ``neighbours`` nearest states around selected particles.
 
-    With ``group`` (the paper): neighbours within the same time step, ``BLOCK`` random centres each; time
+    With ``group`` (the paper): neighbours within the same time step, ``CENTRES`` random centres each; time
     steps with fewer particles than ``neighbours`` are left out. Without: neighbours in the pooled cloud.
     """
     if group is None:
@@ -53,21 +55,23 @@ def build_packets(
 def _nearest(
     states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator
 ) -> Int[np.ndarray, "packets neighbours"]:
-    centres = rng.choice(len(states), BLOCK, replace=len(states) < BLOCK)
-    return cKDTree(states).query(states[centres], neighbours)[1].reshape(BLOCK, neighbours)
+    centres = rng.choice(len(states), CENTRES, replace=len(states) < CENTRES)
+    return cKDTree(states).query(states[centres], neighbours)[1].reshape(CENTRES, neighbours)
 
 
 def _pooled(states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator) -> Packets:
     if len(states) < neighbours:
-        raise ValueError(f"expected at least {neighbours} transitions to form a packet, but got {len(states)}")
-    # Enough packets that each particle is in about two, a whole number of blocks.
-    blocks = max(1, round(2 * len(states) / neighbours / BLOCK * 4))
-    centres = rng.choice(len(states), blocks * BLOCK, replace=len(states) < blocks * BLOCK)
+        raise ValueError(
+            f"expected at least {neighbours} transitions to form a packet, but got {len(states)}"
+        )
+    blocks = max(1, round(OVERLAP * len(states) / neighbours / POOLED_CENTRES))
+    count = blocks * POOLED_CENTRES
+    centres = rng.choice(len(states), count, replace=len(states) < count)
     # The order of a k-d tree keeps neighbours together, so a block shares most of its particles.
     centres = centres[cKDTree(states[centres]).indices]
     nearest = cKDTree(states).query(states[centres], neighbours, workers=-1)[1]
     parts = []
-    for packet in nearest.reshape(blocks, BLOCK, neighbours):
+    for packet in nearest.reshape(blocks, POOLED_CENTRES, neighbours):
         particles, positions = np.unique(packet, return_inverse=True)
         parts.append((particles, positions.reshape(packet.shape)))
     return _stack(parts)
