@@ -150,9 +150,7 @@ def test_repr_is_one_helpful_line():
     states = X3.copy()
     states[1, 2, 0] = NAN
     text = repr(Trajectories(states, 0.5, names=["height", "speed"], units=["m", ""]))
-    assert text.split(" × ")[1] == (
-        "5 rows, coordinates height [m], speed, times 0 to 2, 1 row not observed)"
-    )
+    assert text.split(" × ")[1] == ("5 rows, coordinates height [m], speed, times 0 to 2, 1 row not observed)")
     assert "2 to 5 rows" in repr(Trajectories([X2, X2[:2]], 0.5))
     assert "(20 in all)" in repr(Trajectories(random_states(4, 20), 0.5))
 
@@ -467,14 +465,10 @@ def test_extreme_scales_and_offsets(scale, offset):
     data = Trajectories(scale * (offset + noise), scale * 0.1)
     transitions = data.transitions()
     assert transitions.regular_step() == pytest.approx(scale * 0.1, rel=1e-9)
-    np.testing.assert_allclose(
-        transitions.displacement / scale, np.diff(noise, axis=0), atol=3e-16 * offset + 1e-12
-    )
+    np.testing.assert_allclose(transitions.displacement / scale, np.diff(noise, axis=0), atol=3e-16 * offset + 1e-12)
     coordinates = Coordinates.zscore(data)
     np.testing.assert_allclose(coordinates.scale / scale, noise.std(axis=0), rtol=1e-6 if offset else 1e-12)
-    np.testing.assert_allclose(
-        coordinates.shift / scale, offset + noise.mean(axis=0), rtol=1e-15 if offset else 1e-12
-    )
+    np.testing.assert_allclose(coordinates.shift / scale, offset + noise.mean(axis=0), rtol=1e-15 if offset else 1e-12)
 
 
 # Selecting and splitting
@@ -612,13 +606,9 @@ def test_rates_steps_and_densities():
     np.testing.assert_allclose(coordinates.rate_back(rate_z) * step, rate_z * coordinates.step_to(step))
     assert coordinates.step_to(0.4) == pytest.approx(2.0)
     covariance_z, x = np.array([[1.0, 0.3], [0.3, 2.0]]), np.array([[2.0005, 30.0], [1.999, -10.0]])
-    in_x = scipy.stats.multivariate_normal(
-        coordinates.shift, covariance_z * np.outer(*[coordinates.scale] * 2)
-    )
+    in_x = scipy.stats.multivariate_normal(coordinates.shift, covariance_z * np.outer(*[coordinates.scale] * 2))
     in_z = scipy.stats.multivariate_normal(np.zeros(2), covariance_z)
-    np.testing.assert_allclose(
-        coordinates.log_density_back(in_z.logpdf(coordinates.to(x))), in_x.logpdf(x), rtol=1e-12
-    )
+    np.testing.assert_allclose(coordinates.log_density_back(in_z.logpdf(coordinates.to(x))), in_x.logpdf(x), rtol=1e-12)
 
 
 @settings(deadline=None, max_examples=50)
@@ -645,9 +635,7 @@ def test_raw_coordinates_scale_time_only():
     assert coordinates.time_unit == pytest.approx(0.1 / motion)
 
 
-@pytest.mark.parametrize(
-    ("value", "scale"), [(0.0, 1.0), (5.0, 5.0), (-1e12, 1e12), (1e-12, 1e-12), (0.1, 0.1)]
-)
+@pytest.mark.parametrize(("value", "scale"), [(0.0, 1.0), (5.0, 5.0), (-1e12, 1e12), (1e-12, 1e-12), (0.1, 0.1)])
 def test_a_constant_coordinate_is_named_and_scaled_by_its_size(value, scale):
     states = np.stack([X1, np.full(5, value)], axis=1)
     states[2, 1] = np.nextafter(value, INF) if value else value

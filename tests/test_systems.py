@@ -259,9 +259,7 @@ class TestExactDensity:
             density = np.exp(system.log_prob(y[:, None], [x], step))
             assert trapezoid(density, y) == pytest.approx(1.0, abs=1e-6)
 
-    @pytest.mark.parametrize(
-        ("system", "x"), [(HarmonicOscillator(), [1.0, -0.5]), (TWO_ASSETS, [1.2, 0.9])], ids=str
-    )
+    @pytest.mark.parametrize(("system", "x"), [(HarmonicOscillator(), [1.0, -0.5]), (TWO_ASSETS, [1.2, 0.9])], ids=str)
     def test_integrates_to_one_in_the_plane(self, system, x):
         cloud = system.simulate_states(2000, 0, [0.0, 0.5], np.tile(x, (2000, 1)))[:, 1]
         reach = 10 * cloud.std(axis=0)

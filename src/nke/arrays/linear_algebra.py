@@ -26,8 +26,7 @@ def tril_matrix(entries: Shaped[Array, "*batch n"], d: int) -> Shaped[Array, "*b
     xp = namespace(entries)
     zero = xp.zeros_like(entries[..., 0])
     rows = [
-        xp.stack([entries[..., i * (i + 1) // 2 + j] if j <= i else zero for j in range(d)], axis=-1)
-        for i in range(d)
+        xp.stack([entries[..., i * (i + 1) // 2 + j] if j <= i else zero for j in range(d)], axis=-1) for i in range(d)
     ]
     return xp.stack(rows, axis=-2)
 

@@ -4,12 +4,15 @@ User-facing arithmetic runs in float64 NumPy, training in float32 JAX; formulas 
 (a Gaussian density, the drift of a known system) are written once against the array API.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-Array = jax.Array | np.ndarray
+if TYPE_CHECKING:
+    Array = Any  # of either library; the checker cannot follow which
+else:
+    Array = jax.Array | np.ndarray
 
 
 def namespace(x: Array) -> Any:

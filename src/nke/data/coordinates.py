@@ -47,9 +47,7 @@ class Coordinates:
         if not (np.isfinite(self.scale).all() and (self.scale > 0).all()):
             raise ValueError(f"expected positive finite scales, but got {self.scale}; use 1 for no scaling")
         if not (np.isfinite(self.time_unit) and self.time_unit > 0):
-            raise ValueError(
-                f"expected a positive finite time_unit, but got {self.time_unit}; use 1 for none"
-            )
+            raise ValueError(f"expected a positive finite time_unit, but got {self.time_unit}; use 1 for none")
 
     @classmethod
     def zscore(cls, data: Trajectories) -> "Coordinates":

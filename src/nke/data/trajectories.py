@@ -48,9 +48,7 @@ class Trajectories:
     units: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def __init__(
-        self, states: Any, times: Any, names: Iterable[Any] | None = None, units: Iterable[Any] | None = None
-    ):
+    def __init__(self, states: Any, times: Any, names: Iterable[Any] | None = None, units: Iterable[Any] | None = None):
         rows, lengths, reading = _read_states(states)
         self._rows, self._lengths = rows, lengths
         self._times = _read_times(times, lengths, rows.shape[1])
@@ -120,9 +118,7 @@ class Trajectories:
         that give no transition stay in the training part.
         """
         if not 0 < fraction < 1:
-            raise ValueError(
-                f"expected a fraction between 0 and 1, but got {fraction}; use 0.2 to hold out 20 %"
-            )
+            raise ValueError(f"expected a fraction between 0 and 1, but got {fraction}; use 0.2 to hold out 20 %")
         if len(self) == 1:
             return self._cut(fraction)
         usable = np.flatnonzero(_observed_counts(self._observed, self._lengths) >= 2)
@@ -153,9 +149,7 @@ class Trajectories:
     def __repr__(self) -> str:
         shortest, longest = self._lengths.min(), self._lengths.max()
         rows = f"{shortest} to {longest}" if self.is_ragged else f"{longest}"
-        labels = [
-            f"{name} [{unit}]" if unit else name for name, unit in zip(self.names, self.units, strict=True)
-        ]
+        labels = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.names, self.units, strict=True)]
         shown = ", ".join(labels[:6]) + (f", … ({self.dimension} in all)" if self.dimension > 6 else "")
         seen = self._times[self._observed]
         missing = int((~self._observed).sum())
@@ -175,9 +169,7 @@ def _read_states(states: Any) -> tuple[Rows, Lengths, tuple[str, ...]]:
         return _join_states([_numbers(part, f"states of trajectory {i}") for i, part in enumerate(states)])
     array = _numbers(states, "states")
     if not 1 <= array.ndim <= 3:
-        raise ValueError(
-            f"expected {STATE_FORMS}, but got {array.ndim} dimensions (shape {array.shape}); reshape them"
-        )
+        raise ValueError(f"expected {STATE_FORMS}, but got {array.ndim} dimensions (shape {array.shape}); reshape them")
     if array.ndim == 1:
         array = array[:, None]
     if array.size == 0:
@@ -274,8 +266,7 @@ def _check_shared_length(count: int, lengths: Lengths, dimension: int):
     elif len(lengths) == count:
         advice = "if each array of the list is a row of one trajectory, pass np.array(states)"
     raise ValueError(
-        f"expected as many times as states, but trajectory {i} has {lengths[i]} states and {count} times; "
-        + advice
+        f"expected as many times as states, but trajectory {i} has {lengths[i]} states and {count} times; " + advice
     )
 
 
@@ -335,9 +326,7 @@ def _labels(labels: Iterable[Any] | None, what: str, default: list[str]) -> tupl
         return tuple(default)
     given = [labels] if isinstance(labels, str) else list(labels)
     if isinstance(labels, str) or not all(isinstance(label, str) for label in given):
-        raise TypeError(
-            f"expected {what} as a list of strings, but got {labels!r}; pass one string per coordinate"
-        )
+        raise TypeError(f"expected {what} as a list of strings, but got {labels!r}; pass one string per coordinate")
     if len(given) != len(default):
         raise ValueError(
             f"expected {len(default)} {what}, one per coordinate, but got {len(given)}: {given}; "

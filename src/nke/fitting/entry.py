@@ -25,7 +25,8 @@ def fit(
     """
     if not isinstance(data, Trajectories):
         raise TypeError(
-            f"expected nke.Trajectories, but got {type(data).__name__}; wrap the arrays: nke.Trajectories(states, times)"
+            f"expected nke.Trajectories, but got {type(data).__name__}; "
+            "wrap the arrays: nke.Trajectories(states, times)"
         )
     began = time.perf_counter()
     coordinates = Coordinates.zscore(data) if coordinates is None else coordinates

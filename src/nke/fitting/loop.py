@@ -12,6 +12,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
+from nke.fitting.progress import Stage
 from nke.operators import trainable
 
 CHUNK = 200  # optimisation steps per compiled call
@@ -55,7 +56,7 @@ class Blocks(NamedTuple):
     """Data of a loss (any arrays), the number of blocks to draw from and the particles in each."""
 
     arrays: PyTree[Array]
-    count: int
+    blocks: int
     particles: int
 
 
@@ -109,6 +110,29 @@ def minimise(
     return best, Curve(steps, trained, held, best_chunk, time.perf_counter() - began, compile_seconds)
 
 
+class Trainer:
+    """Runs the minimisations of one fit in turn and keeps their histories."""
+
+    def __init__(self, schedule: Schedule, key: PRNGKeyArray, stage: Stage):
+        self.schedule, self.stage = schedule, stage
+        self._key = key
+        self.history: dict[str, Curve] = {}
+
+    def key(self) -> PRNGKeyArray:
+        self._key, key = jax.random.split(self._key)
+        return key
+
+    def train(self, name: str, loss: Loss, start: Any, blocks: list[Blocks]) -> Any:
+        """``blocks`` are the training and the held-out ones."""
+        report = self.stage(name, self.schedule.steps)
+        best, self.history[name] = minimise(loss, start, *blocks, self.schedule, self.key(), report)
+        return best
+
+    def timings(self) -> dict[str, float]:
+        compilation = sum(curve.compile_seconds for curve in self.history.values())
+        return {name: curve.seconds for name, curve in self.history.items()} | {"compilation": compilation}
+
+
 @eqx.filter_jit
 def _advance(loss: Loss, schedule: Schedule, parameters, state, train: Blocks, keys):
     optimiser = schedule.optimiser()
@@ -119,7 +143,7 @@ def _advance(loss: Loss, schedule: Schedule, parameters, state, train: Blocks, k
 
     def step(carry, key):
         trained, state = carry
-        blocks = jax.random.randint(key, (drawn,), 0, train.count)
+        blocks = jax.random.randint(key, (drawn,), 0, train.blocks)
         value, gradient = jax.value_and_grad(lambda t: objective(eqx.combine(t, fixed), blocks))(trained)
         updates, state = optimiser.update(gradient, state, trained)
         return (optax.apply_updates(trained, updates), state), value
@@ -135,7 +159,7 @@ def _held_out_loss(loss: Loss, parameters: Any, held_out: Blocks) -> float:
 
 @eqx.filter_jit
 def _mean_loss(loss: Loss, parameters: Any, blocks: Blocks) -> Float[Array, ""]:
-    values = jax.lax.map(lambda block: loss(parameters, blocks.arrays, block), jnp.arange(blocks.count))
+    values = jax.lax.map(lambda block: loss(parameters, blocks.arrays, block), jnp.arange(blocks.blocks))
     return jnp.mean(values)
 
 

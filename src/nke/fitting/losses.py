@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from nke.arrays import log_normal_density, outer, symmetrise
+from nke.arrays import log_normal_density, symmetrise
 from nke.operators import Advection, Diffusion, MixtureDensityNetwork
 
 
@@ -125,26 +125,24 @@ class JumpLoss(eqx.Module):
         covariances = (h.covariances + (width + data.spread[block])[:, None])[:, None]
         leave = log_normal_density(target - means, covariances) + jnp.log(h.shares)[:, None]
         log_jump = jnp.log(-jnp.expm1(h.log_no_jump))
-        log_prob = jnp.logaddexp(
-            h.log_no_jump[:, None] + stay, log_jump[:, None] + jax.nn.logsumexp(leave, axis=-1)
-        )
+        log_prob = jnp.logaddexp(h.log_no_jump[:, None] + stay, log_jump[:, None] + jax.nn.logsumexp(leave, axis=-1))
         return -jnp.mean(log_prob) + self.smoothness * jnp.mean(jax.vmap(self._roughness(network))(centre))
 
     def _roughness(self, network: MixtureDensityNetwork):
         return lambda x: jnp.sum(jax.jacfwd(network.mlp)(x) ** 2)
 
 
-def packet_drift(data: Particles, block: Int[Array, ""]) -> Float[Array, " d"]:
-    """Mean square over the packets of a block of the packet's mean velocity."""
-    p = data.particles[block]
-    velocity = (data.displacement[p] / data.step[p, None])[data.members[block]]
-    return jnp.mean(jnp.mean(velocity, axis=-2) ** 2, axis=0)
+def mean_square_velocity(data: Particles) -> Float[Array, " d"]:
+    """Mean square, over all packets, of the packet's mean velocity."""
+
+    def block_mean(block):
+        p = data.particles[block]
+        velocity = (data.displacement[p] / data.step[p, None])[data.members[block]]
+        return jnp.mean(jnp.mean(velocity, axis=-2) ** 2, axis=0)
+
+    return jnp.mean(jax.lax.map(block_mean, jnp.arange(len(data.particles))), axis=0)
 
 
-def packet_spread(growth: CovarianceGrowth) -> Float[Array, "d d"]:
-    """Mean of a over all packets: growth per unit time."""
+def mean_growth(growth: CovarianceGrowth) -> Float[Array, "d d"]:
+    """Mean of a over all packets: covariance growth per unit time."""
     return symmetrise(jnp.mean(growth.growth, axis=(0, 1))) / jnp.mean(growth.data.step)
-
-
-def second_moment(displacement: Float[Array, "n d"]) -> Float[Array, "d d"]:
-    return jnp.mean(outer(displacement, displacement), axis=0)

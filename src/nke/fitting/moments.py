@@ -1,18 +1,18 @@
 """The paper's four steps: packets and jump split, then advection, diffusion and jumps in turn."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from nke.arrays import cholesky
 from nke.data import Coordinates, Trajectories, Transitions
-from nke.fitting.loop import Blocks, Curve, Schedule, minimise
+from nke.fitting.jump_detection import find_jumps, has_jumps
+from nke.fitting.loop import Blocks, Schedule, Trainer
 from nke.fitting.losses import (
     AdvectionLoss,
     DiffusionLoss,
@@ -20,8 +20,8 @@ from nke.fitting.losses import (
     Particles,
     covariance_growth,
     jump_clouds,
-    packet_drift,
-    packet_spread,
+    mean_growth,
+    mean_square_velocity,
 )
 from nke.fitting.progress import Stage
 from nke.fitting.result import FitResult
@@ -37,11 +37,9 @@ from nke.operators import (
     Generator,
     MixtureDensityNetwork,
 )
-from nke.packets import build_packets, excess_kurtosis, group_by_time, jump_flags_by_time
+from nke.packets import build_packets, group_by_time
 
 PRUNE_BELOW = 0.02  # share of all jumps under which a component is dropped
-FEWEST_PEERS = 30  # particles at one time below which medians are taken over all times
-JUMPY = 0.5  # relative excess kurtosis of locally whitened increments above which jumps are assumed
 
 
 @dataclass(frozen=True)
@@ -77,137 +75,100 @@ class MomentMatching:
     def fit(
         self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, seed: int, stage: Stage
     ) -> FitResult:
-        clock, timings = time.perf_counter(), {}
-        training, checking = (part.transitions() for part in data.split(self.held_out, seed))
-        neighbours = self._neighbours(data.dimension, len(checking))
+        clock = time.perf_counter()
+        parts = [part.transitions() for part in data.split(self.held_out, seed)]
         rng = np.random.default_rng(seed)
-        flags, decided = self._split(training, coordinates, neighbours, jumps, rng)
-        step = float(np.median(training.step))
-        packed = Packing(coordinates, neighbours, self.pool, rng)
-        smooth = [
-            packed(part, np.zeros(len(part), bool), keep=~flag)
-            for part, flag in ((training, flags), (checking, self._flags(checking, coordinates, flags.any())))
-        ]
-        timings["packets"] = time.perf_counter() - clock
+        packing = Packing(coordinates, self._neighbours(parts[1]), self.pool, rng)
+        decided = {
+            "packets": f"{packing.neighbours} neighbours, {'pooled over time' if self.pool else 'each time step apart'}"
+        }
+        flags = self._split(parts, coordinates, jumps, rng, decided)
+        calm = [packing(part.take(~flag)) for part, flag in zip(parts, flags, strict=True)]
+        packet_seconds = time.perf_counter() - clock
 
-        keys = jax.random.split(jax.random.key(seed), 6)
-        history: dict[str, Curve] = {}
-
-        def train(name: str, loss: Callable, network: eqx.Module, arrays: list, key):
-            report = stage(name, self.schedule.steps)
-            blocks = [Blocks(part, *size) for part, size in arrays]
-            best, history[name] = minimise(loss, network, *blocks, self.schedule, key, report)
-            timings[name] = history[name].seconds
-            return best
-
-        sizes = [part.particles.shape for part in smooth]
-        drift = DriftNetwork(self._drift_scale(smooth[0]), self.width, self.depth, key=keys[0])
-        drift = train("advection", AdvectionLoss(), drift, list(zip(smooth, sizes, strict=True)), keys[1])
-        advection = Advection(drift)
-
-        growth = [eqx.filter_jit(covariance_growth)(advection, part) for part in smooth]
-        start = _positive_factor(np.asarray(packet_spread(growth[0]), np.float64))
-        factor = self.diffusion(jnp.asarray(start, jnp.float32), self.width, self.depth, key=keys[2])
-        unit = jnp.mean(smooth[0].step) * jnp.asarray(np.sqrt(np.outer(*2 * [np.diag(start @ start.T)])))
-        loss = DiffusionLoss(unit.astype(jnp.float32))
-        factor = train("diffusion", loss, factor, list(zip(growth, sizes, strict=True)), keys[3])
-        diffusion = Diffusion(factor)
-
+        trainer = Trainer(self.schedule, jax.random.key(seed), stage)
+        advection = self._advection(calm, trainer)
+        diffusion = self._diffusion(advection, calm, trainer)
         jump = None
-        if flags.any():
-            marked = [
-                packed(part, flag)
-                for part, flag in ((training, flags), (checking, self._flags(checking, coordinates, True)))
-            ]
-            clouds = [eqx.filter_jit(jump_clouds)(advection, diffusion, part) for part in marked]
-            network = self._jump_network(training, coordinates, flags, keys[4])
-            arrays = [(cloud, part.particles.shape) for cloud, part in zip(clouds, marked, strict=True)]
-            network = train("jumps", JumpLoss(self.smoothness), network, arrays, keys[5])
-            network, kept = _prune(network, clouds[0].centre)
-            decided["components"] = (
-                f"{kept} of {self.components} jump components carry more than {PRUNE_BELOW:.0%}"
-            )
-            jump = FiniteTimeJump(network, float(coordinates.step_to(np.asarray(step))))
+        if flags[0].any():
+            marked = [packing(part, flag) for part, flag in zip(parts, flags, strict=True)]
+            network = self._jump_network(parts[0].displacement[flags[0]], flags[0].mean(), coordinates, trainer)
+            network = self._jumps(advection, diffusion, marked, network, trainer)
+            decided["components"] = f"{network.components} of {self.components} carry {PRUNE_BELOW:.0%} or more"
+            jump = FiniteTimeJump(network, float(coordinates.step_to(np.asarray(parts[0].regular_step()))))
 
+        step = float(np.median(parts[0].step))
         model = Model(Generator(advection, diffusion, jump), coordinates, step, data.names, data.units)
-        timings["compilation"] = sum(curve.compile_seconds for curve in history.values())
-        return FitResult(model, history, timings, decided)
+        return FitResult(model, trainer.history, {"packets": packet_seconds, **trainer.timings()}, decided)
 
-    def _neighbours(self, dimension: int, available: int) -> int:
+    def _neighbours(self, checking: Transitions) -> int:
         """κ_nn, cut down where the held-out part is smaller than that."""
-        neighbours = min(self.neighbours, available)
-        if neighbours <= dimension + 1:
+        neighbours, d = min(self.neighbours, len(checking)), checking.dimension
+        if neighbours <= d + 1:
             raise ValueError(
-                f"expected more than {dimension + 1} held-out transitions to form a packet in {dimension} dimensions, "
-                f"but there are {available}; record more data"
+                f"expected more than {d + 1} held-out transitions and neighbours to form packets in {d} dimensions, "
+                f"but there are {neighbours}; record more data or take more neighbours"
             )
         return neighbours
 
     def _split(
         self,
-        training: Transitions,
+        parts: list[Transitions],
         coordinates: Coordinates,
-        neighbours: int,
         jumps: bool | None,
         rng: np.random.Generator,
-    ) -> tuple[Bool[np.ndarray, " t"], dict[str, str]]:
-        """Which increments are jumps, and why."""
-        where = "pooled over time" if self.pool else "each time step apart"
-        decided = {"packets": f"{neighbours} neighbours, {where}"}
-        regular = training.regular_step()
-        if jumps and regular is None:
+        decided: dict[str, str],
+    ) -> list[Bool[np.ndarray, " t"]]:
+        """Which increments of the training and held-out parts are jumps; the reason goes into ``decided``."""
+        step = parts[0].step
+        if jumps and parts[0].regular_step() is None:
             raise ValueError(
-                "expected one common step to learn a finite-time jump law, but the steps of the data differ (from "
-                f"{training.step.min():g} to {training.step.max():g}); resample to a regular step or pass jumps=False"
+                "expected one common step to learn a finite-time jump law, but the steps of the data differ "
+                f"(from {step.min():g} to {step.max():g}); resample to a regular step or pass jumps=False"
             )
         if jumps is None:
-            jumps, decided["jumps"] = self._has_jumps(training, coordinates, regular, rng)
-        flags = self._flags(training, coordinates, jumps)
-        if jumps:
-            share = f"{flags.mean():.2%} of the increments exceed {self.sensitivity:g} median deviations"
-            decided["jumps"] = "; ".join(filter(None, [decided.get("jumps"), share]))
-        return flags, decided
-
-    def _has_jumps(
-        self, training: Transitions, coordinates: Coordinates, regular: float | None, rng: np.random.Generator
-    ) -> tuple[bool, str]:
-        """Increments whitened by their own neighbourhood are Gaussian unless there are jumps."""
-        if regular is None:
-            return False, "none assumed: the steps differ, and a finite-time jump law needs one common step"
-        neighbours = min(self.neighbours, len(training))
-        packets = build_packets(coordinates.to(training.x), None, neighbours, rng)
-        excess = excess_kurtosis(coordinates.displacement_to(training.displacement), packets)
-        found = excess > JUMPY
-        return (
-            found,
-            f"{'assumed' if found else 'none'}: local excess kurtosis {excess:.2f} (threshold {JUMPY})",
-        )
-
-    def _flags(
-        self, part: Transitions, coordinates: Coordinates, jumps: bool | np.bool_
-    ) -> Bool[np.ndarray, " t"]:
+            jumps, decided["jumps"] = has_jumps(parts[0], coordinates, rng)
         if not jumps:
-            return np.zeros(len(part), bool)
-        group = group_by_time(part.time, part.step)
-        if np.median(np.bincount(group)) < FEWEST_PEERS:
-            group = np.zeros_like(group)
-        return jump_flags_by_time(_noise_units(part.displacement), group, self.sensitivity)
+            return [np.zeros(len(part), bool) for part in parts]
+        flags = [find_jumps(part, self.sensitivity) for part in parts]
+        share = f"{flags[0].mean():.2%} of the increments exceed {self.sensitivity:g} median deviations"
+        decided["jumps"] = "; ".join(filter(None, [decided.get("jumps"), share]))
+        return flags
 
-    def _drift_scale(self, data: Particles) -> Float[jax.Array, " d"]:
-        """Root mean square velocity of the packets, coordinate by coordinate."""
-        square = jnp.mean(jax.vmap(lambda b: packet_drift(data, b))(jnp.arange(len(data.particles))), axis=0)
-        return jnp.sqrt(jnp.where(square > 0, square, 1.0))
+    def _advection(self, calm: list[Particles], trainer: Trainer) -> Advection:
+        scale = jnp.sqrt(mean_square_velocity(calm[0]))
+        network = DriftNetwork(jnp.where(scale > 0, scale, 1.0), self.width, self.depth, key=trainer.key())
+        blocks = [Blocks(part, *part.particles.shape) for part in calm]
+        return Advection(trainer.train("advection", AdvectionLoss(), network, blocks))
+
+    def _diffusion(self, advection: Advection, calm: list[Particles], trainer: Trainer) -> Diffusion:
+        growth = [eqx.filter_jit(covariance_growth)(advection, part) for part in calm]
+        start = _positive_factor(np.asarray(mean_growth(growth[0]), np.float64))
+        sizes = np.linalg.norm(start, axis=1)
+        network = self.diffusion(jnp.asarray(start, jnp.float32), self.width, self.depth, key=trainer.key())
+        loss = DiffusionLoss(jnp.asarray(np.outer(sizes, sizes), jnp.float32) * jnp.mean(calm[0].step))
+        blocks = [Blocks(part, *part.data.particles.shape) for part in growth]
+        return Diffusion(trainer.train("diffusion", loss, network, blocks))
 
     def _jump_network(
-        self, training: Transitions, coordinates: Coordinates, flags: Bool[np.ndarray, " t"], key: jax.Array
+        self, jumped: Float[np.ndarray, "n d"], share: float, coordinates: Coordinates, trainer: Trainer
     ) -> MixtureDensityNetwork:
-        jumped = coordinates.displacement_to(training.displacement[flags])
-        size = np.sqrt(np.mean(jumped**2, axis=0))
-        size = np.maximum(size, 1e-3 * size.max())
-        probability = float(np.clip(flags.mean(), 1e-6, 0.5))
-        return MixtureDensityNetwork(
-            jnp.asarray(size, jnp.float32), probability, self.components, self.width, self.depth, key=key
-        )
+        size = np.sqrt(np.mean(coordinates.displacement_to(jumped) ** 2, axis=0))
+        size = jnp.asarray(np.maximum(size, 1e-3 * size.max()), jnp.float32)
+        probability = float(np.clip(share, 1e-6, 0.5))
+        return MixtureDensityNetwork(size, probability, self.components, self.width, self.depth, key=trainer.key())
+
+    def _jumps(
+        self,
+        advection: Advection,
+        diffusion: Diffusion,
+        marked: list[Particles],
+        network: MixtureDensityNetwork,
+        trainer: Trainer,
+    ) -> MixtureDensityNetwork:
+        clouds = [eqx.filter_jit(jump_clouds)(advection, diffusion, part) for part in marked]
+        blocks = [Blocks(cloud, *part.particles.shape) for cloud, part in zip(clouds, marked, strict=True)]
+        return _prune(trainer.train("jumps", JumpLoss(self.smoothness), network, blocks), clouds[0].centre)
 
 
 @dataclass(frozen=True)
@@ -219,45 +180,32 @@ class Packing:
     pool: bool
     rng: np.random.Generator
 
-    def __call__(
-        self, part: Transitions, jumped: Bool[np.ndarray, " t"], keep: Bool[np.ndarray, " t"] | None = None
-    ) -> Particles:
-        if keep is not None:
-            part, jumped = part.take(keep), jumped[keep]
-        group: Int[np.ndarray, " t"] | None = None if self.pool else group_by_time(part.time, part.step)
+    def __call__(self, part: Transitions, jumped: Bool[np.ndarray, " t"] | None = None) -> Particles:
+        group = None if self.pool else group_by_time(part.time, part.step)
         x = self.coordinates.to(part.x)
         packets = build_packets(x, group, self.neighbours, self.rng)
-        arrays = (
-            x,
-            self.coordinates.to(part.y),
-            self.coordinates.displacement_to(part.displacement),
-            self.coordinates.step_to(part.step),
+        return Particles(
+            x=jnp.asarray(x, jnp.float32),
+            y=jnp.asarray(self.coordinates.to(part.y), jnp.float32),
+            displacement=jnp.asarray(self.coordinates.displacement_to(part.displacement), jnp.float32),
+            step=jnp.asarray(self.coordinates.step_to(part.step), jnp.float32),
+            jumped=jnp.zeros(len(part), bool) if jumped is None else jnp.asarray(jumped),
+            particles=jnp.asarray(packets.particles),
+            members=jnp.asarray(packets.members),
         )
-        x, y, moved, step = (jnp.asarray(a, jnp.float32) for a in arrays)
-        return Particles(x, y, moved, step, jnp.asarray(jumped), *map(jnp.asarray, packets))
-
-
-def _noise_units(displacement: Float[np.ndarray, "t d"]) -> Float[np.ndarray, "t d"]:
-    """Displacements in units of their median size, coordinate by coordinate.
-
-    The norm in χ is then not ruled by whichever coordinate is noisiest: on the paper's double well it finds
-    71 % of the jumps instead of 57 % with z-scored increments (κ_sens = 3).
-    """
-    size = np.median(np.abs(displacement - np.median(displacement, axis=0)), axis=0)
-    return displacement / np.where(size > 0, size, 1.0)
 
 
 def _positive_factor(spread: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
     """Lower factor of the data's mean diffusion tensor, lifted where sampling noise made it negative."""
     values, vectors = np.linalg.eigh(spread)
     top = values.max() if values.max() > 0 else 1.0
-    return cholesky((vectors * np.maximum(values, 1e-6 * top)) @ vectors.T)
+    return np.asarray(cholesky((vectors * np.maximum(values, 1e-6 * top)) @ vectors.T))
 
 
-def _prune(network: MixtureDensityNetwork, centres: jax.Array) -> tuple[MixtureDensityNetwork, int]:
+def _prune(network: MixtureDensityNetwork, centres: jax.Array) -> MixtureDensityNetwork:
     """Drops the components that carry almost none of the jumps."""
     h = jax.vmap(network)(centres.reshape(-1, centres.shape[-1]))
     leaving = -jnp.expm1(h.log_no_jump)
     share = np.asarray(leaving @ h.shares / jnp.sum(leaving))
     keep = [k for k in range(network.components) if share[k] >= PRUNE_BELOW]
-    return (network if len(keep) == network.components else network.prune(keep)), len(keep)
+    return network if len(keep) == network.components else network.prune(keep)

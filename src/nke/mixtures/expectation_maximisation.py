@@ -2,7 +2,6 @@
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp
 
 from nke.arrays import log_normal_density, outer
 
@@ -49,10 +48,10 @@ def _climb(points: Float[np.ndarray, "n d"], means: Float[np.ndarray, "k d"]):
     k = len(means)
     weights = np.full(k, 1.0 / k)
     covariances = np.broadcast_to(np.eye(d), (k, d, d)) * max(points.var(), RIDGE)
-    previous = -np.inf
+    score = previous = -np.inf
     for _ in range(ITERATIONS):
         joint = np.log(weights) + log_normal_density(points[:, None, :] - means, covariances)
-        evidence = logsumexp(joint, axis=1)
+        evidence = np.logaddexp.reduce(joint, axis=1)
         score = float(evidence.mean())
         share = np.exp(joint - evidence[:, None])
         mass = share.sum(axis=0) + 1e-300

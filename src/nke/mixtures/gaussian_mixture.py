@@ -51,15 +51,11 @@ class GaussianMixture(eqx.Module):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"expected finite {name}, but got NaN or infinity")
         if (self.weights < 0).any() or not np.allclose(self.weights.sum(-1), 1.0, rtol=0, atol=1e-5):
-            raise ValueError(
-                f"expected weights ≥ 0 that sum to 1, but got {self.weights}; divide by their sum"
-            )
+            raise ValueError(f"expected weights ≥ 0 that sum to 1, but got {self.weights}; divide by their sum")
         scale = np.abs(self.covariances).max(axis=(-2, -1), initial=0.0)[..., None]
         asymmetry = np.abs(self.covariances - np.matrix_transpose(self.covariances))
         if (asymmetry > 1e-5 * scale[..., None]).any():
-            raise ValueError(
-                "expected symmetric covariances; use (C + C.T) / 2 if rounding broke the symmetry"
-            )
+            raise ValueError("expected symmetric covariances; use (C + C.T) / 2 if rounding broke the symmetry")
         if (np.linalg.eigvalsh(np.asarray(self.covariances)) < -1e-5 * scale).any():
             raise ValueError("expected positive semi-definite covariances, but one has a negative eigenvalue")
 
@@ -76,9 +72,7 @@ class GaussianMixture(eqx.Module):
         if points.ndim != 2 or not np.isfinite(points).all():
             raise ValueError(f"expected finite points of shape (n, d), but got shape {points.shape}")
         if not 1 <= components <= len(points):
-            raise ValueError(
-                f"expected 1 to {len(points)} components for {len(points)} points, got {components}"
-            )
+            raise ValueError(f"expected 1 to {len(points)} components for {len(points)} points, got {components}")
         if components == 1:
             centred = points - points.mean(axis=0)
             return cls([1.0], points.mean(axis=0)[None], (centred.T @ centred / len(points))[None])
@@ -160,9 +154,7 @@ class GaussianMixture(eqx.Module):
 
     def affine(self, shift: Float[Array, " d"], scale: Float[Array, " d"]) -> "GaussianMixture":
         """Law of shift + scale·X, coordinate by coordinate: a change of units."""
-        return GaussianMixture(
-            self.weights, shift + scale * self.means, self.covariances * outer(scale, scale)
-        )
+        return GaussianMixture(self.weights, shift + scale * self.means, self.covariances * outer(scale, scale))
 
     def numpy(self) -> "GaussianMixture":
         """The same mixture in float64 NumPy, with weights normalised to double precision."""
@@ -173,7 +165,7 @@ class GaussianMixture(eqx.Module):
 def _log_sum_exp(a: Float[Array, "*batch k"]) -> Float[Array, "*batch"]:
     """log Σ exp over the last axis; the maximum is subtracted, all −∞ gives −∞."""
     xp = namespace(a)
-    top = xp.max(a, axis=-1)
+    top = xp.asarray(xp.max(a, axis=-1))
     top = xp.where(xp.isfinite(top), top, 0.0)
     total = xp.sum(xp.exp(a - top[..., None]), axis=-1)
-    return top + xp.log(xp.maximum(total, xp.finfo(a.dtype).tiny))
+    return xp.asarray(top + xp.log(xp.maximum(total, xp.finfo(a.dtype).tiny)))

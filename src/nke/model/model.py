@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -73,9 +74,7 @@ class Model:
         """Law of the state a time ``step`` after x."""
         z, batch = self._enter(x)
         steps = self._steps(step, batch)
-        law = evaluation.in_blocks(
-            lambda z, s: evaluation.displacement(self.generator, Strang(), z, s), z, steps
-        )
+        law = evaluation.in_blocks(lambda z, s: evaluation.displacement(self.generator, Strang(), z, s), z, steps)
         law = _reshape(law.numpy(), batch).affine(np.zeros(self.dimension), self.coordinates.scale)
         start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
@@ -126,9 +125,9 @@ class Model:
         z = evaluation.sample(
             self.generator,
             splitting,
-            self.coordinates.to(start).astype(np.float32),
-            self.coordinates.step_to(intervals).astype(np.float32),
-            counts.astype(np.int32),
+            jnp.asarray(self.coordinates.to(start), jnp.float32),
+            jnp.asarray(self.coordinates.step_to(intervals), jnp.float32),
+            jnp.asarray(counts, jnp.int32),
             jax.random.key(seed),
         )
         moved = self.coordinates.back(np.asarray(z, np.float64)).swapaxes(0, 1)
@@ -161,9 +160,7 @@ class Model:
         if x0.ndim == 1:
             x0 = np.tile(x0, (1 if paths is None else paths, 1))
         elif paths is not None:
-            raise ValueError(
-                "expected paths only with a single start state (d,); x0 already has one row a path"
-            )
+            raise ValueError("expected paths only with a single start state (d,); x0 already has one row a path")
         if x0.ndim != 2 or x0.shape[-1] != self.dimension or not np.isfinite(x0).all():
             raise ValueError(
                 f"expected finite start states (M, {self.dimension}), or ({self.dimension},) with paths=n; "
@@ -189,7 +186,7 @@ def _reshape(law: GaussianMixture, batch: Sequence[int]) -> GaussianMixture:
 
 
 def _report_lost(paths: Float[np.ndarray, "paths times d"], times: Float[np.ndarray, " times"]) -> None:
-    lost = ~np.isfinite(paths).all(axis=-1)
+    lost = np.asarray(~np.isfinite(paths).all(axis=-1))
     if lost.any():
         index = np.flatnonzero(lost.any(axis=1))
         when = times[lost[index[0]].argmax()]

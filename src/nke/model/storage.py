@@ -9,6 +9,7 @@ import json
 import os
 import struct
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as pack_tensors
 
-from nke import __version__
 from nke.data import Coordinates
 from nke.operators import (
     Advection,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 FORMAT = "nke-model"
 FORMAT_VERSION = 1
+VERSION = version("nke")
 FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ConstantFactor)}
 
 
@@ -49,7 +50,7 @@ def write(model: "Model", path: str | Path) -> None:
     header = {
         "format": FORMAT,
         "format_version": str(FORMAT_VERSION),
-        "nke_version": __version__,
+        "nke_version": VERSION,
         "config": config,
     }
     header["digest"] = _digest(header, tensors)
@@ -75,13 +76,11 @@ def load(path: str | Path) -> "Model":
     payload = path.read_bytes()
     header, tensors = _parse(payload, path)
     if header.get("format") != FORMAT:
-        raise ValueError(
-            f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)"
-        )
+        raise ValueError(f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)")
     if header.get("format_version") != str(FORMAT_VERSION):
         raise ValueError(
             f"{path} has model format {header.get('format_version')}, written by nke {header.get('nke_version')}; "
-            f"this is nke {__version__}, which reads format {FORMAT_VERSION}: install the other version of nke"
+            f"this is nke {VERSION}, which reads format {FORMAT_VERSION}: install the other version of nke"
         )
     if header.pop("digest", None) != _digest(header, tensors):
         raise ValueError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
@@ -133,7 +132,7 @@ def _describe(model: "Model") -> dict[str, Any]:
         "diffusion": {"kind": type(factor).__name__},
         "jump": None,
     }
-    if not isinstance(factor, ConstantFactor):
+    if isinstance(factor, FullFactor | DiagonalFactor):
         config["diffusion"] |= {"width": factor.mlp.width_size, "depth": factor.mlp.depth}
     if isinstance(jump, FiniteTimeJump):
         config["jump"] = {
@@ -155,13 +154,9 @@ def _skeleton(config: dict[str, Any]) -> Generator:
     factor = FACTORS[diffusion.pop("kind")](jnp.eye(d), **diffusion, key=key)
     jump = config["jump"]
     if jump is not None:
-        network = MixtureDensityNetwork(
-            jnp.ones(d), 0.5, jump["components"], jump["width"], jump["depth"], key=key
-        )
+        network = MixtureDensityNetwork(jnp.ones(d), 0.5, jump["components"], jump["width"], jump["depth"], key=key)
         jump = FiniteTimeJump(network, jump["step"])
-    return Generator(
-        Advection(DriftNetwork(jnp.ones(d), **config["drift"], key=key)), Diffusion(factor), jump
-    )
+    return Generator(Advection(DriftNetwork(jnp.ones(d), **config["drift"], key=key)), Diffusion(factor), jump)
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:
@@ -175,9 +170,7 @@ def _tensors(model: "Model") -> dict[str, np.ndarray]:
 
 def _fill(skeleton: Generator, tensors: dict[str, np.ndarray]) -> Generator:
     leaves, structure = jax.tree_util.tree_flatten_with_path(skeleton)
-    filled = [
-        jnp.asarray(tensors[_name(path)]) if isinstance(leaf, jax.Array) else leaf for path, leaf in leaves
-    ]
+    filled = [jnp.asarray(tensors[_name(path)]) if isinstance(leaf, jax.Array) else leaf for path, leaf in leaves]
     return jax.tree_util.tree_unflatten(structure, filled)
 
 

@@ -17,9 +17,7 @@ class Advection(Operator):
     drift: Callable[[Float[Array, " d"]], Float[Array, " d"]]
     flow_steps: int = eqx.field(static=True, default=1)  # Runge–Kutta steps per application
 
-    def rate(
-        self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature
-    ) -> PacketRate:
+    def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
         """Â(π, μ, Σ) = (0, ⟨f, G⟩, ⟨(x−μ)fᵀ + f(x−μ)ᵀ, G⟩)."""
 
         def moments(x):

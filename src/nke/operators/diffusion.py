@@ -25,9 +25,7 @@ class Diffusion(Operator):
         g = self.factor(x)
         return g @ g.T
 
-    def rate(
-        self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature
-    ) -> PacketRate:
+    def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
         """D̂(π, μ, Σ) = (0, 0, ⟨a, G⟩)."""
         spread = quadrature.expectation(self.tensor, mean, covariance)
         return PacketRate(jnp.zeros_like(mean[0]), jnp.zeros_like(mean), spread)

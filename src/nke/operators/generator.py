@@ -17,9 +17,7 @@ class Generator(eqx.Module):
     diffusion: Diffusion
     jump: Jump | None = None
 
-    def rate(
-        self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature
-    ) -> PacketRate:
+    def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
         """The projected generator of the whole equation: the sum of its terms."""
         terms = [self.advection, self.diffusion] + ([] if self.jump is None else [self.jump])
         rates = [term.rate(mean, covariance, quadrature) for term in terms]

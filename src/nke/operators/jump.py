@@ -32,9 +32,7 @@ class Jump(Operator):
     def displacement(self, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         """H^s(x); component 0 is δ₀."""
 
-    def rate(
-        self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature
-    ) -> PacketRate:
+    def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
         """Ĵ(π, μ, Σ) = (0, ⟨β, G⟩, ⟨γ + β(x−μ)ᵀ + (x−μ)βᵀ, G⟩), β and γ the raw moments of h(x, ·)."""
 
         def moments(x):

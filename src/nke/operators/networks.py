@@ -31,12 +31,7 @@ def trainable(network: PyTree) -> PyTree:
 def _mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -> eqx.nn.MLP:
     """SiLU network whose last layer starts at zero."""
     mlp = eqx.nn.MLP(inputs, outputs, width, depth, jax.nn.silu, key=key)
-    last = mlp.layers[-1]
-    return eqx.tree_at(
-        lambda m: (m.layers[-1].weight, m.layers[-1].bias),
-        mlp,
-        (jnp.zeros_like(last.weight), jnp.zeros_like(last.bias)),
-    )
+    return eqx.tree_at(lambda m: m.layers[-1], mlp, jax.tree.map(jnp.zeros_like, mlp.layers[-1]))
 
 
 def _positive(raw: Array) -> Array:
@@ -167,7 +162,8 @@ class MixtureDensityNetwork(eqx.Module):
     def prune(self, keep: list[int]) -> "MixtureDensityNetwork":
         """Only the components in ``keep``; the softmax shares out what the others had."""
         last = self.mlp.layers[-1]
-        per_component = (self.mlp.out_size - 1) // self.components
+        assert last.bias is not None
+        per_component = (len(last.bias) - 1) // self.components
         rows = np.concatenate([[0], *(1 + k * per_component + np.arange(per_component) for k in keep)])
         smaller = MixtureDensityNetwork(
             self.scale.value, 0.5, len(keep), self.mlp.width_size, self.mlp.depth, key=jax.random.key(0)

@@ -32,9 +32,7 @@ class Operator(eqx.Module):
     """A term of L = A + D + J, for one packet, one mixture or one particle; vmap for many."""
 
     @abc.abstractmethod
-    def rate(
-        self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature
-    ) -> PacketRate:
+    def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
         """The projected generator Π₁ ∘ L ∘ Π₁† acting on the packet (1, μ, Σ)."""
 
     @abc.abstractmethod

@@ -38,9 +38,7 @@ class Splitting(eqx.Module):
         """Law of the state one step after x: the semigroup applied to δ_x."""
         return self.semigroup(generator, GaussianMixture.point(x), step, quadrature)
 
-    def move(
-        self, generator: Generator, x: Float[Array, " d"], step: Step, noise: Noise
-    ) -> Float[Array, " d"]:
+    def move(self, generator: Generator, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:
         """A particle carried over one step with the given random numbers."""
         for operator, share in self.stages(generator):
             x = operator.move(x, share * step, noise)

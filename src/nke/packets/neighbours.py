@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 CENTRES = 256  # packets per time step
 POOLED_CENTRES = 64  # packets per neighbourhood of the pooled cloud
@@ -56,20 +56,18 @@ def _nearest(
     states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator
 ) -> Int[np.ndarray, "packets neighbours"]:
     centres = rng.choice(len(states), CENTRES, replace=len(states) < CENTRES)
-    return cKDTree(states).query(states[centres], neighbours)[1].reshape(CENTRES, neighbours)
+    return KDTree(states).query(states[centres], neighbours)[1].reshape(CENTRES, neighbours)
 
 
 def _pooled(states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator) -> Packets:
     if len(states) < neighbours:
-        raise ValueError(
-            f"expected at least {neighbours} transitions to form a packet, but got {len(states)}"
-        )
+        raise ValueError(f"expected at least {neighbours} transitions to form a packet, but got {len(states)}")
     blocks = max(1, round(OVERLAP * len(states) / neighbours / POOLED_CENTRES))
     count = blocks * POOLED_CENTRES
     centres = rng.choice(len(states), count, replace=len(states) < count)
     # The order of a k-d tree keeps neighbours together, so a block shares most of its particles.
-    centres = centres[cKDTree(states[centres]).indices]
-    nearest = cKDTree(states).query(states[centres], neighbours, workers=-1)[1]
+    centres = centres[KDTree(states[centres]).indices]
+    nearest = KDTree(states).query(states[centres], neighbours, workers=-1)[1]
     parts = []
     for packet in nearest.reshape(blocks, POOLED_CENTRES, neighbours):
         particles, positions = np.unique(packet, return_inverse=True)

@@ -74,9 +74,7 @@ class System(ABC):
         """Draws states at the start."""
 
     @abstractmethod
-    def advance(
-        self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator
-    ) -> Float[np.ndarray, "m d"]:
+    def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
         """Draws the states a time ``step`` later."""
 
     def inside(self, x: Float[np.ndarray, "*batch d"]) -> Bool[np.ndarray, "*batch"]:
@@ -151,9 +149,7 @@ class System(ABC):
             )
         return times
 
-    def _start(
-        self, trajectories: int, rng: np.random.Generator, initial: Any
-    ) -> Float[np.ndarray, "trajectories d"]:
+    def _start(self, trajectories: int, rng: np.random.Generator, initial: Any) -> Float[np.ndarray, "trajectories d"]:
         if trajectories < 1:
             raise ValueError(f"expected at least one trajectory, but got {trajectories}")
         if initial is None:

@@ -56,9 +56,7 @@ class CoxIngersollRoss(System):
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
         return np.full((trajectories, 1), self.start)
 
-    def advance(
-        self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator
-    ) -> Float[np.ndarray, "m d"]:
+    def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
         c = self._precision(np.array([step]))
         noncentrality = 2 * c * x * np.exp(-self.speed * step)
         return rng.noncentral_chisquare(2 * self.order + 2, noncentrality) / (2 * c)

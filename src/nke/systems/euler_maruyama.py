@@ -32,9 +32,7 @@ class FineStepped(System):
 class EulerMaruyama(FineStepped):
     """X ← X + f(X) h + g(X) ΔW + the sum of Poisson(λ(X) h) jumps, all evaluated before the step."""
 
-    def advance(
-        self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator
-    ) -> Float[np.ndarray, "m d"]:
+    def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
         count, h = fine_steps(step, self.dt)
         clock = rng.exponential(size=len(x))
         for _ in range(count):

@@ -24,9 +24,7 @@ class LinearGaussian(System):
     ) -> tuple[Float[np.ndarray, "*batch d d"], Float[np.ndarray, "*batch d d"]]:
         """F(s) and Q(s) for every step."""
 
-    def advance(
-        self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator
-    ) -> Float[np.ndarray, "m d"]:
+    def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
         flow, covariance = self.transition_matrices(np.asarray(step))
         noise = rng.standard_normal(x.shape) @ cholesky(covariance).T
         return self.centre + (x - self.centre) @ flow.T + noise

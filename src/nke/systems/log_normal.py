@@ -55,9 +55,7 @@ class LogNormal(System):
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
         return np.exp(START_SPREAD * rng.standard_normal((trajectories, self.dimension)))
 
-    def advance(
-        self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator
-    ) -> Float[np.ndarray, "m d"]:
+    def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
         noise = np.sqrt(step) * rng.standard_normal(x.shape) @ self.volatility_matrix.T
         return x * np.exp(step * self.log_growth + noise)
 

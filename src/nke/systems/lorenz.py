@@ -55,9 +55,7 @@ class Lorenz(FineStepped):
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
         return rng.standard_normal((trajectories, 3))
 
-    def advance(
-        self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator
-    ) -> Float[np.ndarray, "m d"]:
+    def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
         """Strang splitting: the exact flow of the noise between two half steps of the drift."""
         count, h = fine_steps(step, self.dt)
         linear = _linear_flow(self.sigma, self.rho, self.beta, h / 4)

@@ -1,0 +1,1 @@
+"""Longer validation and benchmarks."""

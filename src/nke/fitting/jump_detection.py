@@ -1,0 +1,39 @@
+"""Are there jumps, and which increments are they? The first of the paper's four steps."""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from nke.data import Coordinates, Transitions
+from nke.packets import build_packets, excess_kurtosis, group_by_time, jump_flags_by_time
+
+FEWEST_PEERS = 30  # particles at one time below which medians are taken over all times
+LOCAL = 64  # neighbours within which increments are standardised to ask whether there are jumps
+JUMPY = 0.35  # their excess kurtosis above which jumps are assumed: see docs/design.md
+
+
+def has_jumps(data: Transitions, coordinates: Coordinates, rng: np.random.Generator) -> tuple[bool, str]:
+    """Increments standardised within their own neighbourhood are Gaussian unless there are jumps."""
+    if data.regular_step() is None:
+        return False, "none assumed: the steps differ, and a finite-time jump law needs one common step"
+    packets = build_packets(coordinates.to(data.x), None, min(LOCAL, len(data)), rng)
+    excess = excess_kurtosis(coordinates.displacement_to(data.displacement), packets).max()
+    found = bool(excess > JUMPY)
+    return found, f"{'assumed' if found else 'none'}: local excess kurtosis {excess:.2f} (threshold {JUMPY})"
+
+
+def find_jumps(data: Transitions, sensitivity: float) -> Bool[np.ndarray, " t"]:
+    """The paper's flags χ, each increment compared with its peers of the same time step."""
+    group = group_by_time(data.time, data.step)
+    if np.median(np.bincount(group)) < FEWEST_PEERS:
+        group = np.zeros_like(group)
+    return jump_flags_by_time(_noise_units(data.displacement), group, sensitivity)
+
+
+def _noise_units(displacement: Float[np.ndarray, "t d"]) -> Float[np.ndarray, "t d"]:
+    """Displacements in units of their median size, coordinate by coordinate.
+
+    The norm in χ is then not ruled by whichever coordinate is noisiest: on the paper's double well it
+    flags 3.9 % of the increments instead of 2.9 % with z-scored ones (κ_sens = 3; 4.9 % hold a jump).
+    """
+    size = np.median(np.abs(displacement - np.median(displacement, axis=0)), axis=0)
+    return displacement / np.where(size > 0, size, 1.0)
