@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 __version__ = version("nke")
 
 _HOME = {
+    "Coordinates": "nke.data",
     "Trajectories": "nke.data",
     "GaussianMixture": "nke.mixtures",
     "systems": "nke.systems",
@@ -27,6 +28,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Coordinates",
     "Evaluation",
     "FitResult",
     "GaussianMixture",
@@ -45,7 +47,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from nke import systems
-    from nke.data import Trajectories
+    from nke.data import Coordinates, Trajectories
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
     from nke.fitting import FitResult, MomentMatching, fit
     from nke.mixtures import GaussianMixture

@@ -125,7 +125,8 @@ class Trainer:
     def train(self, name: str, loss: Loss, start: Any, blocks: list[Blocks]) -> Any:
         """``blocks`` are the training and the held-out ones."""
         report = self.stage(name, self.schedule.steps)
-        best, self.history[name] = minimise(loss, start, *blocks, self.schedule, self.key(), report)
+        training, held_out = blocks
+        best, self.history[name] = minimise(loss, start, training, held_out, self.schedule, self.key(), report)
         return best
 
     def timings(self) -> dict[str, float]:
