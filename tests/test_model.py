@@ -1,0 +1,481 @@
+"""A model built from true coefficients gives them back, in the user's units, and simulates their law.
+
+Tolerances: the model computes in float32 (eps 6e-8; sums of a few terms lose a factor of ten), sampled
+means are compared within four standard errors, and seeds are fixed.
+"""
+
+import warnings
+from functools import cache
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from nke.data import Coordinates, Trajectories
+from nke.mixtures import GaussianMixture
+from nke.model import Model
+from nke.operators import Advection, Diffusion, Generator, LieTrotter, PoissonJump
+from nke.systems import BimodalJumps, BlackScholes, DoubleWell, GeometricBrownianMotion, OrnsteinUhlenbeck
+
+FLOAT32 = 2e-6
+UNITS = Coordinates(shift=np.array([3.0, -20.0]), scale=np.array([0.5, 40.0]), time_unit=0.25)
+
+
+@cache
+def true_generator(system, coordinates):
+    """The system's own coefficients, expressed in the dimensionless coordinates of the model.
+
+    z = (x − m)/c, τ = t/u: f_z = u f/c, a_z = u a/(c cᵀ), λ_z = u λ, and jumps are divided by c.
+    """
+    c = jnp.asarray(coordinates.scale, jnp.float32)
+    m = jnp.asarray(coordinates.shift, jnp.float32)
+    u = coordinates.time_unit
+
+    def tensor(z):
+        return system.diffusion(m + c * z) / c[:, None] / c * u
+
+    jump = None
+    if system.has_jumps:
+        jump = PoissonJump(
+            lambda z: system.jump_rate(m + c * z) * u,
+            lambda z: system.jump_law(m + c * z).affine(jnp.zeros_like(c), 1 / c),
+        )
+    return Generator(Advection(lambda z: system.drift(m + c * z) / c * u), Diffusion.from_tensor(tensor), jump)
+
+
+PLAIN = {d: Coordinates(np.zeros(d), np.ones(d), 1.0) for d in (1, 2, 3)}
+
+
+def true_model(system, coordinates=None, step=0.02):
+    coordinates = coordinates or PLAIN[system.dimension]
+    generator = true_generator(system, coordinates)  # shared, so that it compiles once
+    return Model(generator, coordinates, step, system.names, ("",) * system.dimension)
+
+
+SYSTEMS = {
+    "OU": (OrnsteinUhlenbeck(rate=2, mean=1, noise=0.5), None),
+    "prices": (BlackScholes(), None),
+    "double well": (DoubleWell(), None),
+    "bimodal": (BimodalJumps(), None),
+    "OU in other units": (OrnsteinUhlenbeck(rate=2, mean=1, noise=0.5, dimension=2), UNITS),
+    "bimodal in other units": (BimodalJumps(), UNITS),
+}
+
+
+@pytest.fixture(scope="module", params=SYSTEMS.values(), ids=SYSTEMS)
+def known(request):
+    system, coordinates = request.param
+    return system, true_model(system, coordinates)
+
+
+@pytest.fixture(scope="module")
+def ornstein_uhlenbeck():
+    system = OrnsteinUhlenbeck(rate=2, mean=1, noise=0.5)
+    return system, true_model(system)
+
+
+def states_of(system, *batch):
+    rng = np.random.default_rng(0)
+    return np.abs(system.initial(int(np.prod(batch)), rng)).reshape(*batch, system.dimension)
+
+
+# Coefficients
+
+
+class TestCoefficients:
+    """Float32 rounds z and f(z): relative to their largest entries, times the condition of the shift."""
+
+    def test_drift(self, known):
+        system, model = known
+        x = states_of(system, 2, 3)
+        truth = system.drift(x)
+        rounding = 10 * np.abs(truth).max() + 20  # x itself is recovered from z to 20·2e-7 in UNITS
+        np.testing.assert_allclose(model.drift(x), truth, rtol=0, atol=FLOAT32 * rounding)
+        assert model.drift(x).dtype == np.float64
+
+    def test_diffusion(self, known):
+        system, model = known
+        x = states_of(system, 2, 3)
+        truth = system.diffusion(x)
+        np.testing.assert_allclose(model.diffusion(x), truth, rtol=0, atol=10 * FLOAT32 * np.abs(truth).max())
+
+    def test_jump_rate(self, known):
+        system, model = known
+        x = states_of(system, 2, 3)
+        np.testing.assert_allclose(model.jump_rate(x), system.jump_rate(x), rtol=10 * FLOAT32)
+        assert model.jump_rate(x).shape == (2, 3)
+        assert model.has_jumps == system.has_jumps
+
+    def test_jump_law(self, known):
+        system, model = known
+        x = states_of(system, 2, 3)
+        if not system.has_jumps:
+            with pytest.raises(ValueError, match=r"no jumps.*jumps=True"):
+                model.jump_law(x)
+            return
+        law, truth = model.jump_law(x), system.jump_law(x)
+        np.testing.assert_allclose(law.weights.sum(axis=-1), 1.0, rtol=1e-12)
+        for name in ("weights", "means", "covariances"):
+            np.testing.assert_allclose(getattr(law, name), getattr(truth, name), rtol=1e-5, atol=1e-6)
+
+    def test_shapes_and_lists(self, known):
+        system, model = known
+        d = system.dimension
+        one = states_of(system, 1)[0]
+        assert model.drift(one.tolist()).shape == (d,)
+        assert model.diffusion(one).shape == (d, d)
+        assert model.jump_rate(one).shape == ()
+        np.testing.assert_array_equal(model.drift(one), model.drift(one[None])[0])
+        assert model.drift(np.empty((0, d))).shape == (0, d)
+
+    def test_blocks_do_not_show(self, ornstein_uhlenbeck):
+        """More states than one compiled block holds give the same values, in order."""
+        _, model = ornstein_uhlenbeck
+        x = np.linspace(-1, 1, (1 << 14) + 3)[:, None]
+        whole = model.drift(x)
+        np.testing.assert_array_equal(whole[-5:], model.drift(x[-5:]))
+        np.testing.assert_array_equal(whole[:5], model.drift(x[:5]))
+
+    @pytest.mark.parametrize("exponent", [-12, 12])
+    @pytest.mark.parametrize("time_exponent", [-12, 12])
+    def test_extreme_units(self, exponent, time_exponent):
+        """The same dimensionless law in units of 1e±12: everything scales exactly as it must."""
+        plain, scale, unit = true_model(BimodalJumps()), 10.0**exponent, 10.0**time_exponent
+        coordinates = Coordinates(np.zeros(2), np.full(2, scale), unit)
+        model = Model(plain.generator, coordinates, 0.02 * unit, plain.names, plain.units)
+        expected = self.everything(plain, 1.0, 1.0)
+        powers = {
+            "drift": (1, -1),
+            "diffusion": (2, -1),
+            "jump_rate": (0, -1),
+            "covariance": (2, 0),
+            "log_prob": (0, 0),
+        }
+        for name, value in self.everything(model, scale, unit).items():
+            of_scale, of_unit = powers.get(name, (1, 0))
+            truth = expected[name] * scale**of_scale * unit**of_unit
+            if name == "log_prob":
+                truth = truth - 2 * np.log(scale)
+            np.testing.assert_allclose(value, truth, rtol=1e-5, atol=1e-6 * np.abs(truth).max(), err_msg=name)
+
+    def everything(self, model, scale, unit):
+        x, step = states_of(BimodalJumps(), 4) * scale, 0.02 * unit
+        mixture = model.transition(x, step)
+        return {
+            "drift": model.drift(x),
+            "diffusion": model.diffusion(x),
+            "jump_rate": model.jump_rate(x),
+            "jump_law": model.jump_law(x).means,
+            "mean": mixture.mean,
+            "covariance": mixture.covariance,
+            "log_prob": model.log_prob(x + 0.1 * scale, x, step),
+            "sample": model.sample(x, np.array([0, 1, 3]) * step),
+        }
+
+
+# Transition density
+
+
+class TestTransition:
+    def test_log_prob_of_the_mixture_is_log_prob(self, known):
+        """One law stands behind both; float32 against float64 evaluation of the same components."""
+        system, model = known
+        x = states_of(system, 5)
+        y = model.transition(x, 0.02).sample(1, 1)[0]
+        mixture = model.transition(x, 0.02)
+        np.testing.assert_allclose(model.log_prob(y, x, 0.02), mixture.log_prob(y), rtol=1e-4, atol=1e-3)
+
+    @pytest.mark.parametrize("step", [0.05, 0.1, 0.2])
+    def test_agrees_with_the_exact_density_to_second_order(self, ornstein_uhlenbeck, step):
+        """Strang on the Ornstein–Uhlenbeck process has the exact mean and the covariance s a e^{−2θ·s/2}, which
+        is low by the factor sinh(θs)/(θs) = 1 + (θs)²/6: the log density is off by (1 − r²)(θs)²/12 for a
+        residual of r standard deviations, up to the next order (θs)⁴/180·r² and RK4's (θs/2)⁵/60.
+        """
+        system, model = ornstein_uhlenbeck
+        rng = np.random.default_rng(1)
+        x = system.initial(50, rng)
+        y = system.advance(x, step, rng)
+        exact = system.log_prob(y, x, step)
+        flow, covariance = system.transition_matrices(np.asarray(step))
+        r = (y - system.mean - (x - system.mean) @ flow.T)[:, 0] / np.sqrt(covariance[0, 0])
+        z = system.rate * step
+        predicted = (1 - r**2) * z**2 / 12
+        remainder = (1 + r**2) * z**4 / 180 + np.abs(r) * (z / 2) ** 5 / 60 * np.sqrt(1 / z) * 4
+        rounding = 100 * FLOAT32 * (1 + r**2) / np.sqrt(step)
+        difference = model.log_prob(y, x, step) - exact
+        assert (np.abs(difference - predicted) < remainder + rounding).all()
+
+    def test_prices_at_a_small_step(self):
+        """A log-normal and its Gaussian of equal moments: the densities differ by skewness 3σ√s·(r³ − 3r)/6."""
+        system = GeometricBrownianMotion(volatility=0.2)
+        model, step = true_model(system), 1e-3
+        rng = np.random.default_rng(2)
+        x = system.initial(40, rng)
+        y = system.advance(x, step, rng)
+        r = np.log(y / x)[:, 0] / (0.2 * np.sqrt(step))
+        bound = 0.2 * np.sqrt(step) * (np.abs(r) ** 3 + 3 * np.abs(r) + 1) / 2 + 1e-3
+        assert (np.abs(model.log_prob(y, x, step) - system.log_prob(y, x, step)) < bound).all()
+
+    @pytest.mark.parametrize("name", ["OU", "one-dimensional double well"])
+    def test_integrates_to_one_in_one_dimension(self, ornstein_uhlenbeck, name):
+        """Trapezoidal rule, spectrally accurate for Gaussians narrower than ten grid steps."""
+        model = ornstein_uhlenbeck[1] if name == "OU" else true_model(DoubleWell(dimension=1), step=0.05)
+        grid = np.linspace(-9, 9, 6001)
+        for start, step in ((-1.0, 0.05), (0.5, 0.5)):
+            density = np.exp(model.log_prob(grid[:, None], np.array([start]), step))
+            assert np.sum(density) * (grid[1] - grid[0]) == pytest.approx(1.0, abs=1e-4)
+
+    def test_integrates_to_one_in_two_dimensions_and_other_units(self):
+        """Jumps of ±1.5 ± 5·0.2 twice, in UNITS: the density carries the Jacobian of the change of units."""
+        model = true_model(BimodalJumps(), UNITS)
+        first, second = np.linspace(-6, 6, 241), np.linspace(-2, 2, 161)
+        grid = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1)
+        density = np.exp(model.log_prob(grid, np.array([0.3, -0.2]), 0.3))
+        cell = (first[1] - first[0]) * (second[1] - second[0])
+        assert density.sum() * cell == pytest.approx(1.0, abs=2e-4)
+
+    def test_steps_may_differ(self, ornstein_uhlenbeck):
+        _, model = ornstein_uhlenbeck
+        x = np.array([[0.5], [1.0], [1.5]])
+        steps = np.array([0.01, 0.1, 1.0])
+        together = model.log_prob(x + 0.1, x, steps)
+        apart = [model.log_prob(x[i] + 0.1, x[i], steps[i]) for i in range(3)]
+        np.testing.assert_allclose(together, apart, rtol=1e-5)
+
+    def test_score_is_the_mean_log_density(self, ornstein_uhlenbeck):
+        system, model = ornstein_uhlenbeck
+        data = system.simulate(5, 0, times=[0, 0.1, 0.3])
+        x, y, step = data.states[:, :-1], data.states[:, 1:], np.diff(data.times)
+        expected = np.mean([model.log_prob(y[i], x[i], step[i]) for i in range(5)])
+        assert model.score(data) == pytest.approx(expected, rel=1e-5)
+
+    def test_offset_does_not_cost_digits(self):
+        """x = 1e6 ± 1e-3: displacements are taken in float64 before anything is rounded to float32."""
+        system = OrnsteinUhlenbeck(noise=0.01)
+        shift = Coordinates(np.array([1e6]), np.array([0.01]), 1.0)
+        plain = true_model(system)
+        model = Model(
+            Generator(Advection(lambda z: -z), Diffusion.from_tensor(lambda z: jnp.ones((1, 1)))),
+            shift,
+            0.1,
+            ("x",),
+            ("",),
+        )
+        x, y = np.array([[0.003]]), np.array([[0.0045]])
+        exact = plain.log_prob(y, x, 0.1)
+        np.testing.assert_allclose(model.log_prob(1e6 + y, 1e6 + x, 0.1), exact, atol=1e-4)
+
+
+# Simulation
+
+
+def assert_mean(samples, truth, bias=0.0):
+    """The mean over the paths equals the truth, to four standard errors and a stated bias."""
+    error = np.abs(samples.mean(axis=0) - truth)
+    assert (error <= 4 * samples.std(axis=0) / np.sqrt(len(samples)) + bias).all(), error
+
+
+class TestSample:
+    def test_ornstein_uhlenbeck_moments(self, ornstein_uhlenbeck):
+        """Exact mean; variance low by (θh)²/6 of itself for sub-steps h = 0.02, added as bias."""
+        system, model = ornstein_uhlenbeck
+        times = np.array([0.0, 0.1, 0.2, 0.7])
+        paths = model.sample([2.0], times, seed=1, paths=20_000)
+        assert paths.shape == (20_000, 4, 1)
+        assert (paths[:, 0] == 2.0).all()
+        for i in (1, 2, 3):
+            flow, covariance = system.transition_matrices(np.asarray(times[i]))
+            mean = system.mean + flow[0, 0] * (2.0 - system.mean)
+            assert_mean(paths[:, i, 0], mean)
+            assert_mean((paths[:, i, 0] - mean) ** 2, covariance[0, 0], bias=(2 * 0.02) ** 2 / 6)
+
+    def test_two_times_are_joint(self, ornstein_uhlenbeck):
+        """Cov(X_s, X_t) = e^{−θ(t−s)} Var X_s."""
+        system, model = ornstein_uhlenbeck
+        paths = model.sample([1.0], [0.0, 0.2, 0.5], seed=2, paths=20_000)[..., 0] - 1.0
+        variance = system.transition_matrices(np.asarray(0.2))[1][0, 0]
+        assert_mean(paths[:, 1] * paths[:, 2], np.exp(-2 * 0.3) * variance, bias=variance * (2 * 0.02) ** 2 / 6)
+
+    def test_geometric_brownian_motion_moments(self):
+        """E S = e^{μt} exactly; E S² has (1 + σ²h) for e^{σ²h} in each sub-step: low by σ⁴ h t/2 of itself."""
+        system = GeometricBrownianMotion(growth=0.3, volatility=0.4)
+        model = true_model(system, step=0.01)
+        paths = model.sample([1.0], [0.0, 1.0], seed=3, paths=40_000)[:, 1, 0]
+        assert_mean(paths, np.exp(0.3), bias=1e-5)
+        assert_mean(paths**2, np.exp(2 * 0.3 + 0.16), bias=2 * 0.16**2 * 0.01 / 2)
+
+    def test_substeps_converge(self):
+        """E S² of one interval of σ² = 1 in n sub-steps is (1 + 1/n)ⁿ, which approaches e with error e/(2n)."""
+        system = GeometricBrownianMotion(growth=0.0, volatility=1.0)
+        model = true_model(system)
+        for n in (1, 4, 64):
+            paths = model.sample([1.0], [0.0, 1.0], seed=4, paths=100_000, substeps=n)[:, 1, 0]
+            assert_mean(paths**2, (1 + 1 / n) ** n)
+
+    def test_default_substeps_follow_the_step_of_the_data(self):
+        """Intervals are cut into steps no longer than model.step: (1 + σ²h)ⁿ with n = 2 for 0.3 and step 0.2."""
+        model = true_model(GeometricBrownianMotion(growth=0.0, volatility=2.0), step=0.2)
+        explicit = model.sample([1.0], [0.0, 0.3], seed=5, paths=50, substeps=2)
+        np.testing.assert_array_equal(model.sample([1.0], [0.0, 0.3], seed=5, paths=50), explicit)
+        one = model.sample([1.0], [0.0, 0.2], seed=5, paths=50, substeps=1)
+        np.testing.assert_array_equal(model.sample([1.0], [0.0, 0.2], seed=5, paths=50), one)
+
+    def test_counts_of_jumps(self):
+        """Jumps of 1 ± 0.001 at rate 3 without drift or noise: the displacement counts them, Poisson(3 T).
+
+        With sub-steps of 0.01 the series stops at two jumps: it loses (λh)³/6 per sub-step, λ³h²T/6 in all.
+        """
+        law = GaussianMixture(jnp.ones(1), jnp.ones((1, 1)), jnp.full((1, 1, 1), 1e-6))
+        generator = Generator(
+            Advection(jnp.zeros_like),
+            Diffusion(lambda x: jnp.full((1, 1), 1e-4)),
+            PoissonJump(lambda x: jnp.asarray(3.0), lambda x: law),
+        )
+        model = Model(generator, PLAIN[1], 0.01, ("x",), ("",))
+        paths = model.sample([0.0], [0.0, 0.5, 2.0], seed=6, paths=20_000)[..., 0]
+        counts = np.rint(paths)
+        assert np.abs(paths - counts).max() < 0.05
+        for i, t in ((1, 0.5), (2, 2.0)):
+            bias = 3.0**3 * 0.01**2 * t / 6
+            assert_mean(counts[:, i], 3 * t, bias=bias)
+            assert_mean(counts[:, i] == 0, np.exp(-3 * t))
+            assert_mean((counts[:, i] - 3 * t) ** 2, 3 * t, bias=3 * bias)
+
+    def test_state_dependent_jumps_against_the_system(self):
+        """One interval of BimodalJumps against the system's own simulator on its grid of 1e-3."""
+        system = BimodalJumps()
+        model = true_model(system, step=0.005)
+        start = np.tile([0.5, -1.0], (10_000, 1))
+        times = np.array([0.0, 0.3])
+        ours = model.sample(start, times, seed=7)[:, 1]
+        theirs = system.simulate_states(10_000, 8, times, start)[:, 1]
+        for statistic in (lambda x: x, lambda x: x**2, lambda x: np.abs(x) > 1):
+            a, b = statistic(ours), statistic(theirs)
+            # Both freeze the coefficients over their sub-steps: a bias of order λ h = 0.01 of the effect.
+            error = 4 * np.sqrt((a.var(axis=0) + b.var(axis=0)) / 10_000) + 0.01 * np.abs(b.mean(axis=0) - 0.1)
+            assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < error).all()
+
+    def test_other_units(self):
+        """The same dimensionless random numbers, so the same paths up to rounding."""
+        system = BimodalJumps()
+        start = states_of(system, 4)  # as many as in test_extreme_units, so that it is compiled already
+        times = [1.0, 1.25, 2.0]
+        plain = true_model(system).sample(start, times, seed=9)
+        scaled = true_model(system, UNITS).sample(start, times, seed=9)
+        # A path whose jump is decided within rounding of its probability may differ; none does here.
+        np.testing.assert_allclose(scaled, plain, atol=1e-4)
+
+    def test_shapes_and_start(self, ornstein_uhlenbeck):
+        _, model = ornstein_uhlenbeck
+        start = np.array([[0.1], [0.2], [1 / 3]])
+        times = np.array([5.0, 5.01, 5.5, 7.0])
+        paths = model.sample(start, times, seed=0)
+        assert paths.shape == (3, 4, 1)
+        assert paths.dtype == np.float64
+        np.testing.assert_array_equal(paths[:, 0], start)
+        assert model.sample([0.5], times).shape == (1, 4, 1)
+        assert model.sample([0.5], times, paths=7).shape == (7, 4, 1)
+
+    def test_seed(self, ornstein_uhlenbeck):
+        _, model = ornstein_uhlenbeck
+        first, again, other = (model.sample([0.5], [0.0, 0.1, 0.2], seed=s, paths=10) for s in (3, 3, 4))
+        np.testing.assert_array_equal(first, again)
+        assert (first[:, 1:] != other[:, 1:]).all()
+        assert len(np.unique(first[:, 1])) == 10, "paths are independent of each other"
+
+    def test_only_elapsed_time_matters(self, ornstein_uhlenbeck):
+        _, model = ornstein_uhlenbeck
+        early = model.sample([0.5], [0.0, 0.5, 0.75], seed=0, paths=4)
+        np.testing.assert_array_equal(model.sample([0.5], [64.0, 64.5, 64.75], seed=0, paths=4), early)
+
+    def test_lie_trotter_is_another_law(self):
+        """One step of Lie–Trotter has noise s a without the half flow after it: variance s a, not e^{−θs} s a."""
+        system = OrnsteinUhlenbeck(rate=1, noise=1)
+        model = true_model(system)
+        paths = model.sample([0.0], [0.0, 1.0], seed=10, paths=40_000, substeps=1, splitting=LieTrotter())
+        assert_mean(paths[:, 1, 0] ** 2, 1.0)
+        paths = model.sample([0.0], [0.0, 1.0], seed=10, paths=40_000, substeps=1)
+        assert_mean(paths[:, 1, 0] ** 2, np.exp(-1), bias=0.005)  # RK4 of a half step: 0.6065 to 3e-4
+
+    def test_lost_paths_are_reported(self):
+        """x' = x³ from 2 reaches infinity at 1/8; from 0.1 not before 50."""
+        generator = Generator(Advection(lambda x: x**3), Diffusion(lambda x: jnp.full((1, 1), 1e-3)))
+        model = Model(generator, PLAIN[1], 0.05, ("x",), ("",))
+        start = np.array([[0.1], [0.1], [2.0], [2.0]])
+        with pytest.warns(RuntimeWarning, match=r"2 of 4 simulated paths.*path 2 at time 3\b.*substeps"):
+            paths = model.sample(start, [0.0, 1e-3, 3.0, 4.0])
+        assert np.isfinite(paths[:2]).all()
+        assert np.isfinite(paths[2:, :2]).all()
+        assert not np.isfinite(paths[2:, 2:]).any()
+
+    def test_no_warning_without_loss(self, ornstein_uhlenbeck):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ornstein_uhlenbeck[1].sample([0.5], [0.0, 0.1], paths=3)
+
+
+# What is refused
+
+
+@pytest.fixture(scope="module")
+def model():
+    return true_model(OrnsteinUhlenbeck(dimension=2))
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("method", ["drift", "diffusion", "jump_rate"])
+    @pytest.mark.parametrize("shape", [(), (3,), (4, 1), (2, 5)])
+    def test_wrong_dimension(self, model, method, shape):
+        with pytest.raises(ValueError, match=r"shape \(\.\.\., 2\) for x1, x2, but got"):
+            getattr(model, method)(np.zeros(shape))
+
+    def test_advice_in_one_dimension(self, ornstein_uhlenbeck):
+        with pytest.raises(ValueError, match=r"x\[\.\.\., None\]"):
+            ornstein_uhlenbeck[1].drift(np.zeros(5))
+
+    def test_text(self, model):
+        with pytest.raises(TypeError, match="real numbers"):
+            model.drift([["a", "b"]])
+
+    @pytest.mark.parametrize("shape", [(4, 3), (4, 1), (1,), (3,)])
+    def test_wrong_dimension_of_the_next_state(self, model, shape):
+        """Also shapes that would broadcast: one coordinate cannot stand for both."""
+        with pytest.raises(ValueError, match=r"\(\.\.\., 2\)"):
+            model.log_prob(np.zeros(shape), np.zeros((4, 2)), 0.1)
+
+    @pytest.mark.parametrize("step", [0.0, -0.1, np.nan, np.inf, [0.1, 0.0]])
+    def test_steps(self, model, step):
+        x = np.zeros((2, 2))
+        with pytest.raises(ValueError, match="step"):
+            model.transition(x, step)
+        with pytest.raises(ValueError, match="step"):
+            model.log_prob(x, x, step)
+
+    @pytest.mark.parametrize(
+        "times", [[0.0], [0.0, 0.0], [0.0, 0.2, 0.1], [0.0, np.nan], [0.0, np.inf], [[0.0, 1.0]], 1.0]
+    )
+    def test_times(self, model, times):
+        with pytest.raises(ValueError, match="increasing"):
+            model.sample([0.0, 0.0], times)
+
+    @pytest.mark.parametrize("x0", [[0.0, np.nan], [np.inf, 0.0], [0.0], [[0.0] * 3], np.zeros((2, 2, 2)), 0.0])
+    def test_start(self, model, x0):
+        with pytest.raises(ValueError, match="start states"):
+            model.sample(x0, [0.0, 1.0])
+
+    def test_paths_with_many_starts(self, model):
+        with pytest.raises(ValueError, match="paths only with a single start"):
+            model.sample(np.zeros((3, 2)), [0.0, 1.0], paths=3)
+
+    @pytest.mark.parametrize("substeps", [0, -1])
+    def test_substeps(self, model, substeps):
+        with pytest.raises(ValueError, match="substeps"):
+            model.sample([0.0, 0.0], [0.0, 1.0], substeps=substeps)
+
+    def test_negative_number_of_paths(self, model):
+        with pytest.raises(ValueError, match="paths"):
+            model.sample([0.0, 0.0], [0.0, 1.0], paths=-2)
+
+    def test_score_of_other_data(self, model):
+        with pytest.raises(ValueError, match="x1, x2"):
+            model.score(Trajectories(np.zeros((3, 4, 1)), 0.1))
