@@ -15,7 +15,7 @@ from nke.systems import DoubleWell, OrnsteinUhlenbeck, System
 
 def true_model(system: System, step: float) -> Model:
     """The system's own coefficients as a model in raw coordinates."""
-    jump = PoissonJump(system.jump_rate, system.jump_law) if system.has_jumps else None
+    jump = PoissonJump.from_functions(system.jump_rate, system.jump_law) if system.has_jumps else None
     generator = Generator(Advection(system.drift), Diffusion.from_tensor(system.diffusion), jump)
     d = system.dimension
     return Model(generator, Coordinates(np.zeros(d), np.ones(d), 1.0), step, system.names, ("",) * d)

@@ -20,7 +20,9 @@ _HOME = {
     "load": "nke.model",
     "fit": "nke.fitting",
     "FitResult": "nke.fitting",
+    "Likelihood": "nke.fitting",
     "MomentMatching": "nke.fitting",
+    "Schedule": "nke.fitting",
     "evaluate": "nke.evaluation",
     "Evaluation": "nke.evaluation",
     "oracle_floor": "nke.evaluation",
@@ -33,8 +35,10 @@ __all__ = [
     "FitResult",
     "GaussianMixture",
     "LieTrotter",
+    "Likelihood",
     "Model",
     "MomentMatching",
+    "Schedule",
     "Strang",
     "Trajectories",
     "evaluate",
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
     from nke import systems
     from nke.data import Coordinates, Trajectories
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
-    from nke.fitting import FitResult, MomentMatching, fit
+    from nke.fitting import FitResult, Likelihood, MomentMatching, Schedule, fit
     from nke.mixtures import GaussianMixture
     from nke.model import Model, load
     from nke.operators import LieTrotter, Strang

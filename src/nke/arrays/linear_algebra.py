@@ -6,6 +6,9 @@ LAPACK calls on batches of 3×3 matrices are slow under XLA, so factorisations a
 
 import math
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float, Shaped
 
 from nke.arrays.namespace import Array, namespace
@@ -68,11 +71,39 @@ def log_normal_density(
     residual: Float[Array, "*#batch d"], covariance: Float[Array, "*#batch d d"]
 ) -> Float[Array, "*#batch"]:
     """log G_{0,Σ}(r); covariance must be positive definite."""
+    if isinstance(residual, np.ndarray):
+        return np.asarray(_log_density(residual, covariance)[0])
+    return _log_density_jax(residual, covariance)
+
+
+def _log_density(residual: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    """log G_{0,Σ}(r), the inverse factor L⁻¹ and L⁻¹r."""
     xp = namespace(residual)
     d = residual.shape[-1]
-    batch = xp.broadcast_shapes(residual.shape[:-1], covariance.shape[:-2])
-    lower = xp.broadcast_to(cholesky(covariance), (*batch, d, d))
-    white = solve_lower(lower, xp.broadcast_to(residual, (*batch, d)))
-    diagonal = xp.stack([lower[..., i, i] for i in range(d)], axis=-1)
-    log_volume = xp.sum(xp.log(diagonal), axis=-1)
-    return xp.asarray(-0.5 * xp.sum(white**2, axis=-1) - log_volume - 0.5 * d * math.log(2 * math.pi))
+    inverse = _inverse_lower(cholesky(covariance))
+    white = xp.sum(inverse * residual[..., None, :], axis=-1)
+    log_volume = -sum(xp.log(inverse[..., i, i]) for i in range(d))
+    value = -0.5 * xp.sum(white**2, axis=-1) - log_volume - 0.5 * d * math.log(2 * math.pi)
+    return value, inverse, white
+
+
+def _inverse_lower(lower: Array) -> Array:
+    xp = namespace(lower)
+    d = lower.shape[-1]
+    columns = [solve_lower(lower, xp.broadcast_to(xp.eye(d, dtype=lower.dtype)[j], lower.shape[:-1])) for j in range(d)]
+    return xp.stack(columns, axis=-1)
+
+
+@jax.custom_jvp
+def _log_density_jax(residual: Array, covariance: Array) -> Array:
+    return _log_density(residual, covariance)[0]
+
+
+@_log_density_jax.defjvp
+def _log_density_tangent(primals, tangents):
+    """d log G = −uᵀdr + ½ uᵀ dΣ u − ½ tr(Σ⁻¹ dΣ), u = Σ⁻¹r: cheaper to transpose than the factorisation."""
+    value, inverse, white = _log_density(*primals)
+    u = jnp.sum(inverse * white[..., :, None], axis=-2)
+    precision = jnp.swapaxes(inverse, -1, -2) @ inverse
+    slope = (outer(u, u) - precision) / 2
+    return value, jnp.sum(-u * tangents[0], axis=-1) + jnp.sum(slope * tangents[1], axis=(-2, -1))

@@ -1,8 +1,12 @@
 """The public entry: ``nke.fit``."""
 
 import time
+from pathlib import Path
 
 from nke.data import Coordinates, Trajectories
+from nke.fitting.checkpoint import Checkpoint, fingerprint
+from nke.fitting.likelihood import Likelihood
+from nke.fitting.loop import FitRun
 from nke.fitting.moments import MomentMatching
 from nke.fitting.progress import progress_bar
 from nke.fitting.result import FitResult
@@ -10,18 +14,20 @@ from nke.fitting.result import FitResult
 
 def fit(
     data: Trajectories,
-    method: MomentMatching | None = None,
+    method: Likelihood | MomentMatching | None = None,
     *,
     jumps: bool | None = None,
     seed: int = 0,
     coordinates: Coordinates | None = None,
+    checkpoint: str | Path | None = None,
     progress: bool | None = None,
 ) -> FitResult:
     """Learns drift, diffusion and jumps from trajectories.
 
-    ``method`` says how (default: ``nke.MomentMatching()``), ``jumps`` whether the law has jumps (None:
-    decided from the data). Training runs in z-scored coordinates unless others are given. The same seed
-    gives the same model. A progress bar is shown on a terminal.
+    ``method`` says how (default: ``nke.Likelihood()``), ``jumps`` whether the law has jumps (None: decided
+    from the data). Training runs in z-scored coordinates unless others are given. The same seed gives the
+    same model. ``checkpoint`` names a folder that keeps the state of the fit: after an interruption the same
+    call goes on where it stopped and gives the same model. A progress bar is shown on a terminal.
     """
     if not isinstance(data, Trajectories):
         raise TypeError(
@@ -29,8 +35,14 @@ def fit(
             "wrap the arrays: nke.Trajectories(states, times)"
         )
     began = time.perf_counter()
+    method = Likelihood() if method is None else method
     coordinates = Coordinates.zscore(data) if coordinates is None else coordinates
+    store = None
+    if checkpoint is not None:
+        seen = data.transitions()
+        scaling = (coordinates.shift, coordinates.scale, coordinates.time_unit)
+        store = Checkpoint(checkpoint, fingerprint(seen.x, seen.y, seen.step, method, jumps, seed, *scaling))
     with progress_bar(progress) as stage:
-        result = (method or MomentMatching()).fit(data, coordinates, jumps, seed, stage)
+        result = method.fit(data, coordinates, jumps, FitRun(seed, stage, store))
     result.timings["total"] = time.perf_counter() - began
     return result

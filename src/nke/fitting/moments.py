@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from nke.arrays import cholesky
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.jump_detection import find_jumps, has_jumps
-from nke.fitting.loop import Blocks, Schedule, Trainer
+from nke.fitting.loop import Blocks, FitRun, Schedule, Trainer
 from nke.fitting.losses import (
     AdvectionLoss,
     DiffusionLoss,
@@ -23,7 +23,6 @@ from nke.fitting.losses import (
     mean_growth,
     mean_square_velocity,
 )
-from nke.fitting.progress import Stage
 from nke.fitting.result import FitResult
 from nke.model import Model
 from nke.operators import (
@@ -72,12 +71,10 @@ class MomentMatching:
         if self.sensitivity <= 0 or self.smoothness < 0 or not 0 < self.held_out < 1:
             raise ValueError("expected sensitivity > 0, smoothness ≥ 0 and held_out between 0 and 1")
 
-    def fit(
-        self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, seed: int, stage: Stage
-    ) -> FitResult:
+    def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         clock = time.perf_counter()
-        parts = [part.transitions() for part in data.split(self.held_out, seed)]
-        rng = np.random.default_rng(seed)
+        parts = [part.transitions() for part in data.split(self.held_out, run.seed)]
+        rng = np.random.default_rng(run.seed)
         packing = Packing(coordinates, self._neighbours(parts[1]), self.pool, rng)
         decided = {
             "packets": f"{packing.neighbours} neighbours, {'pooled over time' if self.pool else 'each time step apart'}"
@@ -86,7 +83,7 @@ class MomentMatching:
         calm = [packing(part.take(~flag)) for part, flag in zip(parts, flags, strict=True)]
         packet_seconds = time.perf_counter() - clock
 
-        trainer = Trainer(self.schedule, jax.random.key(seed), stage)
+        trainer = run.trainer(self.schedule)
         advection = self._advection(calm, trainer)
         diffusion = self._diffusion(advection, calm, trainer)
         jump = None

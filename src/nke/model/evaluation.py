@@ -5,12 +5,11 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from nke.mixtures import GaussianMixture
-from nke.operators import Generator, Noise, Splitting
+from nke.operators import ForwardPacket, Generator, Noise, Splitting
 
 BLOCK = 1 << 14
 
@@ -51,26 +50,16 @@ def jump_law(generator: Generator, z: Float[Array, "n d"]) -> GaussianMixture:
 
 
 @eqx.filter_jit
-def displacement(
-    generator: Generator, splitting: Splitting, z: Float[Array, "n d"], step: Float[Array, " n"]
-) -> GaussianMixture:
+def displacement(generator: Generator, z: Float[Array, "n d"], step: Float[Array, " n"]) -> GaussianMixture:
     """Law of the next state minus the present one."""
-
-    def one(z, step):
-        return splitting.transition(generator, z, step).affine(-z, jnp.ones_like(z))
-
-    return jax.vmap(one)(z, step)
+    return jax.vmap(lambda z, step: ForwardPacket().displacement(generator, z, step))(z, step)
 
 
 @eqx.filter_jit
 def log_prob(
-    generator: Generator,
-    splitting: Splitting,
-    z: Float[Array, "n d"],
-    moved: Float[Array, "n d"],
-    step: Float[Array, " n"],
+    generator: Generator, z: Float[Array, "n d"], moved: Float[Array, "n d"], step: Float[Array, " n"]
 ) -> Float[Array, " n"]:
-    return displacement(generator, splitting, z, step).log_prob(moved)
+    return displacement(generator, z, step).log_prob(moved)
 
 
 @eqx.filter_jit

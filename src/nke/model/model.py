@@ -74,7 +74,7 @@ class Model:
         """Law of the state a time ``step`` after x."""
         z, batch = self._enter(x)
         steps = self._steps(step, batch)
-        law = evaluation.in_blocks(lambda z, s: evaluation.displacement(self.generator, Strang(), z, s), z, steps)
+        law = evaluation.in_blocks(lambda z, s: evaluation.displacement(self.generator, z, s), z, steps)
         law = _reshape(law.numpy(), batch).affine(np.zeros(self.dimension), self.coordinates.scale)
         start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
@@ -87,7 +87,7 @@ class Model:
         z = np.broadcast_to(z.reshape(*np.shape(x)), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved).reshape(-1, self.dimension)
         log_density = evaluation.in_blocks(
-            lambda z, moved, s: evaluation.log_prob(self.generator, Strang(), z, moved, s),
+            lambda z, moved, s: evaluation.log_prob(self.generator, z, moved, s),
             z,
             moved,
             self._steps(step, batch),

@@ -6,9 +6,7 @@ networks are rebuilt before their arrays are filled in. A digest over all of it 
 
 import hashlib
 import json
-import os
 import struct
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as pack_tensors
 
 from nke.data import Coordinates
+from nke.data.files import write_atomically
 from nke.operators import (
     Advection,
     ConstantFactor,
@@ -30,7 +29,9 @@ from nke.operators import (
     FiniteTimeJump,
     FullFactor,
     Generator,
+    JumpNetwork,
     MixtureDensityNetwork,
+    PoissonJump,
 )
 
 if TYPE_CHECKING:
@@ -54,18 +55,7 @@ def write(model: "Model", path: str | Path) -> None:
         "config": config,
     }
     header["digest"] = _digest(header, tensors)
-    payload = pack_tensors(tensors, metadata=header)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_atomically(path, pack_tensors(tensors, metadata=header))
 
 
 def load(path: str | Path) -> "Model":
@@ -111,12 +101,6 @@ def _digest(header: dict[str, str], tensors: dict[str, np.ndarray]) -> str:
     return hasher.hexdigest()
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def _describe(model: "Model") -> dict[str, Any]:
     """The configuration that rebuilds the model's structure."""
     generator = model.generator
@@ -142,6 +126,14 @@ def _describe(model: "Model") -> dict[str, Any]:
             "width": jump.network.mlp.width_size,
             "depth": jump.network.mlp.depth,
         }
+    elif isinstance(jump, PoissonJump) and isinstance(jump.measure, JumpNetwork):
+        config["jump"] = {
+            "kind": "PoissonJump",
+            "order": jump.order,
+            "components": jump.measure.components,
+            "width": jump.measure.mlp.width_size,
+            "depth": jump.measure.mlp.depth,
+        }
     elif jump is not None:
         raise TypeError(f"a jump of type {type(jump).__name__} cannot be saved")
     return config
@@ -154,8 +146,11 @@ def _skeleton(config: dict[str, Any]) -> Generator:
     factor = FACTORS[diffusion.pop("kind")](jnp.eye(d), **diffusion, key=key)
     jump = config["jump"]
     if jump is not None:
-        network = MixtureDensityNetwork(jnp.ones(d), 0.5, jump["components"], jump["width"], jump["depth"], key=key)
-        jump = FiniteTimeJump(network, jump["step"])
+        sizes = (jump["components"], jump["width"], jump["depth"])
+        if jump["kind"] == "FiniteTimeJump":
+            jump = FiniteTimeJump(MixtureDensityNetwork(jnp.ones(d), 0.5, *sizes, key=key), jump["step"])
+        else:
+            jump = PoissonJump(JumpNetwork(jnp.ones(d), 1.0, *sizes, key=key), jump["order"])
     return Generator(Advection(DriftNetwork(jnp.ones(d), **config["drift"], key=key)), Diffusion(factor), jump)
 
 

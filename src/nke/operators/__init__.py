@@ -2,6 +2,7 @@
 
 from nke.operators.advection import Advection
 from nke.operators.diffusion import Diffusion
+from nke.operators.forward_packet import ForwardPacket
 from nke.operators.generator import Generator
 from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
 from nke.operators.networks import (
@@ -9,11 +10,12 @@ from nke.operators.networks import (
     DiagonalFactor,
     DriftNetwork,
     FullFactor,
+    JumpNetwork,
     MixtureDensityNetwork,
     trainable,
 )
 from nke.operators.operator import Noise, Operator, PacketRate
-from nke.operators.quadrature import Cubature, GaussHermite, Quadrature
+from nke.operators.quadrature import Cubature, GaussHermite, Quadrature, Simplex
 from nke.operators.splitting import LieTrotter, Splitting, Strang
 
 __all__ = [
@@ -24,10 +26,12 @@ __all__ = [
     "Diffusion",
     "DriftNetwork",
     "FiniteTimeJump",
+    "ForwardPacket",
     "FullFactor",
     "GaussHermite",
     "Generator",
     "Jump",
+    "JumpNetwork",
     "LieTrotter",
     "MixtureDensityNetwork",
     "Noise",
@@ -35,6 +39,7 @@ __all__ = [
     "PacketRate",
     "PoissonJump",
     "Quadrature",
+    "Simplex",
     "Splitting",
     "Strang",
     "trainable",

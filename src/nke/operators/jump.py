@@ -5,7 +5,9 @@ time s, a mixture whose component 0 is δ₀: "no jump".
 """
 
 import abc
+import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,6 +21,14 @@ from nke.operators.operator import Noise, Operator, PacketRate, Step
 from nke.operators.quadrature import Quadrature
 
 
+class JumpTerms(NamedTuple):
+    """H^s = stay·δ₀ + first + more; the parts' weights are their masses."""
+
+    stay: Float[Array, ""]
+    first: GaussianMixture  # weight of first order in the step
+    more: GaussianMixture | None  # weight of higher order
+
+
 class Jump(Operator):
     @abc.abstractmethod
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:
@@ -29,8 +39,15 @@ class Jump(Operator):
         """Law of one jump at x."""
 
     @abc.abstractmethod
+    def terms(self, x: Float[Array, " d"], step: Step) -> "JumpTerms":
+        """H^s(x) in parts."""
+
     def displacement(self, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        """H^s(x); component 0 is δ₀."""
+        """H^s(x) as one mixture; component 0 is δ₀."""
+        terms = self.terms(x, step)
+        stay = GaussianMixture.point(jnp.zeros_like(x))
+        parts = [GaussianMixture(terms.stay[None], stay.means, stay.covariances), terms.first]
+        return join(parts + ([] if terms.more is None else [terms.more]))
 
     def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
         """Ĵ(π, μ, Σ) = (0, ⟨β, G⟩, ⟨γ + β(x−μ)ᵀ + (x−μ)βᵀ, G⟩), β and γ the raw moments of h(x, ·)."""
@@ -81,50 +98,72 @@ class FiniteTimeJump(Jump):
         h = self.network(x)
         return GaussianMixture(h.shares, h.means, h.covariances)
 
-    def displacement(self, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+    def terms(self, x: Float[Array, " d"], step: Step) -> JumpTerms:
         h = self.network(x)
         stay = jnp.exp(h.log_no_jump * (step / self.step))
-        return _with_no_jump(stay, GaussianMixture((1 - stay) * h.shares, h.means, h.covariances))
+        return JumpTerms(stay, GaussianMixture((1 - stay) * h.shares, h.means, h.covariances), None)
 
 
 class PoissonJump(Jump):
-    """Jumps as a generator: H^s = e^{−λs} Σ_i (λs)^i/i! law^{*i}, frozen at the start of the step.
+    """Jumps as a generator: H^s = e^{−λs} Σ_i (λs)^i/i! law^{*i}, rate and law frozen over the step.
 
-    The Poisson mass beyond ``order`` jumps is put on the last term.
+    The first ``order`` terms are exact; all that jumped more often is one Gaussian with the right mass,
+    mean and covariance. ``measure`` gives (λ(x), law at x).
     """
 
-    rate_function: Callable[[Float[Array, " d"]], Float[Array, ""]]
-    law_function: Callable[[Float[Array, " d"]], GaussianMixture]
-    order: int = eqx.field(static=True, default=2)
+    measure: Callable[[Float[Array, " d"]], tuple[Float[Array, ""], GaussianMixture]]
+    order: int = eqx.field(static=True, default=1)
+
+    @classmethod
+    def from_functions(cls, rate: Callable, law: Callable, order: int = 1) -> "PoissonJump":
+        return cls(lambda x: (rate(x), law(x)), order)
 
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:
-        return self.rate_function(x)
+        return self.measure(x)[0]
 
     def law(self, x: Float[Array, " d"]) -> GaussianMixture:
-        return self.law_function(x)
+        return self.measure(x)[1]
 
-    def displacement(self, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        expected = self.rate_function(x) * step
-        chance = jnp.exp(-expected)
-        law = self.law_function(x)
-        jumps, terms, rest = law, [], 1 - chance
-        for i in range(1, self.order + 1):
-            mass = chance * expected / i if i < self.order else rest
-            terms.append(GaussianMixture(mass * jumps.weights, jumps.means, jumps.covariances))
-            chance, rest = mass, rest - mass
-            if i < self.order:
-                jumps = jumps.convolve(law)
-        joined = [jnp.concatenate(leaves) for leaves in zip(*map(jax.tree.leaves, terms), strict=True)]
-        return _with_no_jump(jnp.exp(-expected), GaussianMixture(*joined))
+    def terms(self, x: Float[Array, " d"], step: Step) -> JumpTerms:
+        rate, law = self.measure(x)
+        expected = rate * step
+        stay = jnp.exp(-expected)
+        chance, jumps, more = stay * expected, law, []
+        first = GaussianMixture(chance * law.weights, law.means, law.covariances)
+        for i in range(2, self.order + 1):
+            chance, jumps = chance * expected / i, jumps.convolve(law)
+            more.append(GaussianMixture(chance * jumps.weights, jumps.means, jumps.covariances))
+        return JumpTerms(stay, first, join([*more, _more_jumps(expected, law, self.order + 1)]))
 
 
-def _with_no_jump(stay: Float[Array, ""], jumped: GaussianMixture) -> GaussianMixture:
-    """Puts δ₀ of weight ``stay`` in front as component 0."""
-    return GaussianMixture(
-        jnp.concatenate([stay[None], jumped.weights]),
-        jnp.concatenate([jnp.zeros_like(jumped.means[:1]), jumped.means]),
-        jnp.concatenate([jnp.zeros_like(jumped.covariances[:1]), jumped.covariances]),
-    )
+SERIES_TERMS = 12
+
+
+def _at_least(expected: Float[Array, ""], n: int) -> Float[Array, ""]:
+    """P(N ≥ n) for N ~ Poisson, by the series from n on: no cancellation where it is small."""
+    if n <= 0:
+        return jnp.ones_like(expected)
+    total = jnp.zeros_like(expected)
+    for i in range(SERIES_TERMS, -1, -1):
+        total = 1 + total * expected / (n + i + 1)
+    return jnp.exp(-expected) * expected**n / math.factorial(n) * total
+
+
+def _more_jumps(expected: Float[Array, ""], law: GaussianMixture, n: int) -> GaussianMixture:
+    """The law of n or more jumps as one Gaussian of the right mass, mean and covariance."""
+    mass = _at_least(expected, n)
+    safe = jnp.where(mass > 0, mass, 1.0)
+    mean_count = jnp.where(mass > 0, expected * _at_least(expected, n - 1) / safe, n)
+    pairs = jnp.where(mass > 0, expected**2 * _at_least(expected, n - 2) / safe, n * (n - 1))
+    variance_count = jnp.maximum(pairs + mean_count - mean_count**2, 0.0)
+    mean, covariance = law.moments()
+    total = mean_count * covariance + variance_count * outer(mean, mean)
+    return GaussianMixture(mass[None], (mean_count * mean)[None], total[None])
+
+
+def join(mixtures: list[GaussianMixture]) -> GaussianMixture:
+    """All components side by side; the weights stay as they are."""
+    return GaussianMixture(*map(jnp.concatenate, zip(*map(jax.tree.leaves, mixtures), strict=True)))
 
 
 def _raw_moments(law: GaussianMixture) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:

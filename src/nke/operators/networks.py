@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from nke.arrays import tril_matrix
+from nke.mixtures import GaussianMixture
 
 FLOOR = 1e-3  # smallest standard deviation, as a fraction of the data's own
 
@@ -173,3 +174,43 @@ class MixtureDensityNetwork(eqx.Module):
             smaller,
             (self.mlp.layers[:-1], last.weight[rows], last.bias[rows]),
         )
+
+
+class JumpNetwork(eqx.Module):
+    """Jump measure: rate λ(x) and shares of the components depend on the state, their shapes do not."""
+
+    mlp: eqx.nn.MLP
+    means: Float[Array, "k d"]
+    factors: Float[Array, "k n"]
+    scale: Fixed
+    rate: Fixed
+
+    def __init__(
+        self,
+        scale: Float[Array, " d"],
+        rate: float,
+        components: int,
+        width: int,
+        depth: int,
+        *,
+        key: PRNGKeyArray,
+    ):
+        """Starts at the given rate, components centred within the given scale."""
+        d = len(scale)
+        mean_key, key = jax.random.split(key)
+        self.mlp = _mlp(d, 1 + components, width, depth, key)
+        spread = 0.0 if components == 1 else 1.0
+        self.means = spread * jax.random.normal(mean_key, (components, d))
+        self.factors = jnp.zeros((components, d * (d + 1) // 2))
+        self.scale = Fixed(jnp.asarray(scale))
+        self.rate = Fixed(jnp.asarray(rate, jnp.float32))
+
+    @property
+    def components(self) -> int:
+        return self.means.shape[0]
+
+    def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
+        raw, scale = self.mlp(x), self.scale.value
+        factors = scale[:, None] * jax.vmap(lambda row: _factor(row, len(x)))(self.factors)
+        law = GaussianMixture(jax.nn.softmax(raw[1:]), scale * self.means, factors @ jnp.swapaxes(factors, -1, -2))
+        return self.rate.value * _positive(raw[0]), law

@@ -44,6 +44,18 @@ class Cubature(Quadrature):
         return np.concatenate([axes, -axes]), np.full(2 * d, 0.5 / d)
 
 
+class Simplex(Quadrature):
+    """d + 1 points of equal weight at the corners of a regular simplex: exact to degree two, the fewest points."""
+
+    def nodes(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        # An orthonormal basis of the complement of (1, …, 1) gives corners with mean 0 and covariance I.
+        corners = np.zeros((d + 1, d))
+        for j in range(d):
+            corners[: j + 1, j] = 1.0 / np.sqrt((j + 1) * (j + 2))
+            corners[j + 1, j] = -(j + 1) / np.sqrt((j + 1) * (j + 2))
+        return corners * np.sqrt(d + 1), np.full(d + 1, 1.0 / (d + 1))
+
+
 class GaussHermite(Quadrature):
     """Tensor product of n-point Gauss–Hermite rules: exact to degree 2n − 1 in each coordinate."""
 
