@@ -258,6 +258,20 @@ class TestJumpLoss:
             loss = compiled(jump_network, clouds, jnp.asarray(block))
             assert float(loss) == pytest.approx(expected, rel=1e-9)
 
+    def test_packets_without_width(self, data, drift, jump_network):
+        """Trajectories released at one place make packets of equal states, of zero covariance: no NaN from them."""
+        released = data._replace(x=jnp.zeros_like(data.x), y=data.displacement)
+        clouds = eqx.filter_jit(jump_clouds)(Advection(drift), Diffusion(Spread()), released)
+        assert (clouds.covariance == 0).all()
+        assert np.isfinite(float(eqx.filter_jit(JumpLoss(0.05))(jump_network, clouds, jnp.asarray(0))))
+
+    def test_packets_without_width_in_one_coordinate(self, data, drift, jump_network):
+        """A coordinate that is constant in the data makes every packet flat."""
+        flat = jnp.array([1.0, 0.0])
+        released = data._replace(x=flat * data.x, y=flat * data.y, displacement=flat * data.displacement)
+        clouds = eqx.filter_jit(jump_clouds)(Advection(drift), Diffusion(Spread()), released)
+        assert np.isfinite(float(eqx.filter_jit(JumpLoss(0.05))(jump_network, clouds, jnp.asarray(0))))
+
     def test_clouds(self, data, drift):
         """Centres, covariances and targets x + χ (x' − x), by loops."""
         x, moved, jumped = (np.asarray(v) for v in (data.x, data.displacement, data.jumped))

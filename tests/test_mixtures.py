@@ -83,7 +83,7 @@ class TestLogProb:
         truth = [scipy_log_prob(batch.weights[j], batch.means[j], batch.covariances[j], x[:, 0]) for j in range(3)]
         np.testing.assert_allclose(batch.log_prob(x), np.transpose(truth), rtol=ROUNDING)
 
-    @pytest.mark.parametrize("d", [1, 2, 4, 10])
+    @pytest.mark.parametrize("d", [1, 3, 10])
     def test_jax_equals_scipy(self, d, double_precision):
         mixture = random_mixture(d, 3, seed=d)
         x = np.random.default_rng(0).normal(size=(6, d))
@@ -147,12 +147,13 @@ class TestLogProb:
         np.testing.assert_allclose(TWO_PEAKS.log_prob(x), truth, rtol=ROUNDING)
 
     @pytest.mark.filterwarnings("ignore:overflow encountered")
-    @pytest.mark.parametrize("form", [lambda m: m, to_jax], ids=["numpy", "jax"])
-    def test_nothing_at_infinity(self, form):
-        """Where the quadratic form overflows the density is zero: its logarithm falls, it does not return."""
-        mixture = form(TWO_PEAKS)
-        assert mixture.log_prob(np.array([np.inf])) == -np.inf
-        assert mixture.log_prob(np.array([1e200])) < mixture.log_prob(np.array([1e10]))
+    def test_nothing_far_away(self):
+        """Where the quadratic form overflows the density is zero: its logarithm is −∞ and does not rise again."""
+        near, far = TWO_PEAKS.log_prob([[1e10], [1e200]])
+        assert far == -np.inf < near
+        log_prob = jax.jit(lambda x: to_jax(TWO_PEAKS).log_prob(x))
+        near, far = log_prob(jnp.asarray([[1e10], [1e30]], jnp.float32))
+        assert far == -np.inf < near
 
     @pytest.mark.parametrize("mixture", [TWO_PEAKS, random_mixture(1, 4, seed=3)])
     def test_integrates_to_one(self, mixture):

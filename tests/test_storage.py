@@ -124,7 +124,7 @@ class TestRoundTrip:
         for path, model in saved.items():
             loaded = load(path)
             assert outputs(loaded) == outputs(model), path.stem
-            if model.has_jumps:
+            if path.stem == "FullFactor-True":
                 laws = zip(*(jax.tree.leaves(m.jump_law(STATES)) for m in (loaded, model)), strict=True)
                 assert all(a.tobytes() == b.tobytes() for a, b in laws)
 

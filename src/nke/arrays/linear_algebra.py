@@ -39,10 +39,10 @@ def cholesky(a: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
 
     A vanishing pivot gives a zero column (exact for a semi-definite matrix) with zero gradient.
     """
-    d = a.shape[-1]
-    if d > UNROLLED:
-        return namespace(a).linalg.cholesky(a)
-    xp = namespace(a)
+    xp, d = namespace(a), a.shape[-1]
+    if d > UNROLLED and xp is not np:
+        point = xp.all(a == 0, axis=(-2, -1), keepdims=True)
+        return xp.where(point, 0.0, xp.linalg.cholesky(xp.where(point, xp.eye(d, dtype=a.dtype), a)))
     tiny = xp.finfo(a.dtype).tiny
     lower: list[list] = [[None] * d for _ in range(d)]
     for j in range(d):

@@ -110,7 +110,8 @@ class GaussianMixture(eqx.Module):
         xp = namespace(self.means)
         density = log_normal_density(x[..., None, :] - self.means, self.covariances)
         log_weights = xp.log(xp.where(self.weights > 0, self.weights, 1.0))
-        return _log_sum_exp(xp.where(self.weights > 0, log_weights + density, -xp.inf))
+        present = (self.weights > 0) & ~xp.any(xp.isinf(x), axis=-1)[..., None]
+        return _log_sum_exp(xp.where(present, log_weights + density, -xp.inf))
 
     def _refuse_point_masses(self):
         diagonal = np.diagonal(cholesky(self.covariances), axis1=-2, axis2=-1)
@@ -134,6 +135,8 @@ class GaussianMixture(eqx.Module):
 
     def convolve(self, other: "GaussianMixture") -> "GaussianMixture":
         """Law of the sum of two independent variables: weights multiply, means and covariances add."""
+        if self.dimension != other.dimension:
+            raise ValueError(f"expected a mixture of dimension {self.dimension}, but got dimension {other.dimension}")
         xp = namespace(self.means)
         weights = self.weights[..., :, None] * other.weights[..., None, :]
         means = self.means[..., :, None, :] + other.means[..., None, :, :]
@@ -166,6 +169,6 @@ def _log_sum_exp(a: Float[Array, "*batch k"]) -> Float[Array, "*batch"]:
     """log Σ exp over the last axis; the maximum is subtracted, all −∞ gives −∞."""
     xp = namespace(a)
     top = xp.asarray(xp.max(a, axis=-1))
-    top = xp.where(xp.isfinite(top), top, 0.0)
-    total = xp.sum(xp.exp(a - top[..., None]), axis=-1)
-    return xp.asarray(top + xp.log(xp.maximum(total, xp.finfo(a.dtype).tiny)))
+    some = top > -xp.inf
+    total = xp.sum(xp.exp(a - xp.where(some, top, 0.0)[..., None]), axis=-1)
+    return xp.asarray(xp.where(some, xp.where(some, top, 0.0) + xp.log(xp.where(some, total, 1.0)), -xp.inf))

@@ -113,6 +113,7 @@ def _describe(model: "Model") -> dict[str, Any]:
         "step": model.step,
         "time_unit": model.coordinates.time_unit,
         "drift": {"width": drift.mlp.width_size, "depth": drift.mlp.depth},
+        "flow_steps": generator.advection.flow_steps,
         "diffusion": {"kind": type(factor).__name__},
         "jump": None,
     }
@@ -151,7 +152,8 @@ def _skeleton(config: dict[str, Any]) -> Generator:
             jump = FiniteTimeJump(MixtureDensityNetwork(jnp.ones(d), 0.5, *sizes, key=key), jump["step"])
         else:
             jump = PoissonJump(JumpNetwork(jnp.ones(d), 1.0, *sizes, key=key), jump["order"])
-    return Generator(Advection(DriftNetwork(jnp.ones(d), **config["drift"], key=key)), Diffusion(factor), jump)
+    drift = DriftNetwork(jnp.ones(d), **config["drift"], key=key)
+    return Generator(Advection(drift, config["flow_steps"]), Diffusion(factor), jump)
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:

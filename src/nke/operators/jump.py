@@ -140,13 +140,16 @@ SERIES_TERMS = 12
 
 
 def _at_least(expected: Float[Array, ""], n: int) -> Float[Array, ""]:
-    """P(N ≥ n) for N ~ Poisson, by the series from n on: no cancellation where it is small."""
+    """P(N ≥ n) for N ~ Poisson: by the terms from n on where it is small, else one minus those before n."""
     if n <= 0:
         return jnp.ones_like(expected)
+    small = jnp.minimum(expected, 2.0)
     total = jnp.zeros_like(expected)
     for i in range(SERIES_TERMS, -1, -1):
-        total = 1 + total * expected / (n + i + 1)
-    return jnp.exp(-expected) * expected**n / math.factorial(n) * total
+        total = 1 + total * small / (n + i + 1)
+    series = jnp.exp(-small) * small**n / math.factorial(n) * total
+    before = sum(expected**i / math.factorial(i) for i in range(n))
+    return jnp.where(expected < 2, series, 1 - jnp.exp(-expected) * before)
 
 
 def _more_jumps(expected: Float[Array, ""], law: GaussianMixture, n: int) -> GaussianMixture:

@@ -170,9 +170,9 @@ class MixtureDensityNetwork(eqx.Module):
             self.scale.value, 0.5, len(keep), self.mlp.width_size, self.mlp.depth, key=jax.random.key(0)
         )
         return eqx.tree_at(
-            lambda m: (m.mlp.layers[:-1], m.mlp.layers[-1].weight, m.mlp.layers[-1].bias),
+            lambda m: (*m.mlp.layers[:-1], m.mlp.layers[-1].weight, m.mlp.layers[-1].bias),
             smaller,
-            (self.mlp.layers[:-1], last.weight[rows], last.bias[rows]),
+            (*self.mlp.layers[:-1], last.weight[rows], last.bias[rows]),
         )
 
 
