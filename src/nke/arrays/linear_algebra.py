@@ -41,8 +41,7 @@ def cholesky(a: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
     """
     xp, d = namespace(a), a.shape[-1]
     if d > UNROLLED and xp is not np:
-        point = xp.all(a == 0, axis=(-2, -1), keepdims=True)
-        return xp.where(point, 0.0, xp.linalg.cholesky(xp.where(point, xp.eye(d, dtype=a.dtype), a)))
+        return _ridged_cholesky(a)
     tiny = xp.finfo(a.dtype).tiny
     lower: list[list] = [[None] * d for _ in range(d)]
     for j in range(d):
@@ -56,6 +55,15 @@ def cholesky(a: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
             lower[i][j] = xp.where(positive, entry / root, 0.0)
     entries = [lower[i][j] for i in range(d) for j in range(i + 1)]
     return tril_matrix(xp.stack(entries, axis=-1), d)
+
+
+def _ridged_cholesky(a: Float[jax.Array, "*batch d d"]) -> Float[jax.Array, "*batch d d"]:
+    """The library's factorisation, lifted by a few units of rounding so that a singular matrix has one too."""
+    d = a.shape[-1]
+    top = jnp.max(jnp.diagonal(a, axis1=-2, axis2=-1), axis=-1)[..., None, None]
+    point, eye = top <= 0, jnp.eye(d, dtype=a.dtype)
+    ridge = 10 * d * jnp.finfo(a.dtype).eps * top * eye
+    return jnp.where(point, 0.0, jnp.linalg.cholesky(jnp.where(point, eye, a + ridge)))
 
 
 def solve_lower(lower: Float[Array, "*batch d d"], b: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
@@ -88,8 +96,10 @@ def _log_density(residual: Array, covariance: Array) -> tuple[Array, Array, Arra
 
 
 def _inverse_lower(lower: Array) -> Array:
-    xp = namespace(lower)
-    d = lower.shape[-1]
+    xp, d = namespace(lower), lower.shape[-1]
+    if d > UNROLLED and xp is not np:
+        eye = jnp.broadcast_to(jnp.eye(d, dtype=lower.dtype), lower.shape)
+        return jax.scipy.linalg.solve_triangular(lower, eye, lower=True)
     columns = [solve_lower(lower, xp.broadcast_to(xp.eye(d, dtype=lower.dtype)[j], lower.shape[:-1])) for j in range(d)]
     return xp.stack(columns, axis=-1)
 

@@ -139,29 +139,43 @@ class PoissonJump(Jump):
 SERIES_TERMS = 12
 
 
-def _at_least(expected: Float[Array, ""], n: int) -> Float[Array, ""]:
-    """P(N ≥ n) for N ~ Poisson: by the terms from n on where it is small, else one minus those before n."""
-    if n <= 0:
-        return jnp.ones_like(expected)
-    small = jnp.minimum(expected, 2.0)
-    total = jnp.zeros_like(expected)
-    for i in range(SERIES_TERMS, -1, -1):
-        total = 1 + total * small / (n + i + 1)
-    series = jnp.exp(-small) * small**n / math.factorial(n) * total
-    before = sum(expected**i / math.factorial(i) for i in range(n))
-    return jnp.where(expected < 2, series, 1 - jnp.exp(-expected) * before)
+FEW = 2.0  # expected jumps up to which tails are summed from their first term on
+
+
+def _tail_series(expected: Float[Array, ""], n: int) -> Float[Array, ""]:
+    """P(N ≥ n) over its first term e^{−λs} (λs)^n/n!; accurate up to ``FEW`` expected jumps."""
+    total = jnp.ones_like(expected)
+    for i in range(SERIES_TERMS, 0, -1):
+        total = 1 + total * expected / (n + i)
+    return total
+
+
+def _tail_complement(expected: Float[Array, ""], n: int) -> Float[Array, ""]:
+    """P(N ≥ n) as one minus the terms before n; accurate from ``FEW`` expected jumps on."""
+    return 1 - jnp.exp(-expected) * sum(expected**i / math.factorial(i) for i in range(n))
+
+
+def _tail_moments(expected: Float[Array, ""], n: int) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+    """P(N ≥ n), E[N | N ≥ n] and Var[N | N ≥ n] for N ~ Poisson; no cancellation, no 0/0 as λs → 0."""
+    few, many = jnp.minimum(expected, FEW), jnp.maximum(expected, FEW)
+    first = jnp.exp(-few) * few**n / math.factorial(n)
+    mass = jnp.where(expected < FEW, first * _tail_series(few, n), _tail_complement(many, n))
+
+    def factorial_moment(k: int) -> Float[Array, ""]:
+        """E[N(N−1)…(N−k+1) | N ≥ n] = (λs)^k P(N ≥ n−k)/P(N ≥ n)."""
+        series = math.perm(n, k) * _tail_series(few, n - k) / _tail_series(few, n)
+        return jnp.where(expected < FEW, series, many**k * _tail_complement(many, n - k) / _tail_complement(many, n))
+
+    mean = factorial_moment(1)
+    return mass, mean, jnp.maximum(factorial_moment(2) + mean - mean**2, 0.0)
 
 
 def _more_jumps(expected: Float[Array, ""], law: GaussianMixture, n: int) -> GaussianMixture:
     """The law of n or more jumps as one Gaussian of the right mass, mean and covariance."""
-    mass = _at_least(expected, n)
-    safe = jnp.where(mass > 0, mass, 1.0)
-    mean_count = jnp.where(mass > 0, expected * _at_least(expected, n - 1) / safe, n)
-    pairs = jnp.where(mass > 0, expected**2 * _at_least(expected, n - 2) / safe, n * (n - 1))
-    variance_count = jnp.maximum(pairs + mean_count - mean_count**2, 0.0)
+    mass, count, variance = _tail_moments(expected, n)
     mean, covariance = law.moments()
-    total = mean_count * covariance + variance_count * outer(mean, mean)
-    return GaussianMixture(mass[None], (mean_count * mean)[None], total[None])
+    total = count * covariance + variance * outer(mean, mean)
+    return GaussianMixture(mass[None], (count * mean)[None], total[None])
 
 
 def join(mixtures: list[GaussianMixture]) -> GaussianMixture:
