@@ -1,5 +1,10 @@
 """Array shapes in annotations are enforced in tests; exact comparisons run in double precision."""
 
+import os
+
+# Tests compile much and compute little: skip the compiler's expensive passes. Must be set before JAX starts.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+
 import jax
 import pytest
 from jaxtyping import install_import_hook

@@ -7,7 +7,6 @@ the number of trajectories alone. So most fits here use ``QUICK`` on 128 traject
 import inspect
 import math
 import sys
-import time
 from dataclasses import replace
 
 import jax
@@ -303,25 +302,6 @@ class TestResult:
             assert fact in text, text
         for stage in ("advection", "diffusion", "compilation", "total"):
             assert stage in text
-
-    @pytest.mark.parametrize("steps", [loop_module.CHUNK, loop_module.CHUNK + 100, 2 * loop_module.CHUNK])
-    def test_time_of_compilation(self, monkeypatch, steps):
-        """Half a second of "compilation" whenever a chunk of another length comes is found again in the timing."""
-        seen, advance = set(), loop_module._advance
-
-        def slow(*arguments):
-            length = len(arguments[-1])
-            if length not in seen:
-                seen.add(length)
-                time.sleep(0.5)
-            return advance(*arguments)
-
-        monkeypatch.setattr(loop_module, "_advance", slow)
-        train = loop_module.Blocks(jnp.ones(3), 1, 1)
-        start = ConstantFactor(jnp.eye(1), key=jax.random.key(0))
-        loss = _square
-        _, curve = loop_module.minimise(loss, start, train, train, Schedule(steps=steps), jax.random.key(0))
-        assert 0.5 <= curve.compile_seconds <= curve.seconds
 
     def test_progress_goes_to_stderr_only(self, data, capfd):
         nke.fit(data, QUICK, jumps=False, progress=True)

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import nke
 from nke.fitting.likelihood import Likelihood
@@ -45,15 +46,12 @@ def wild_generator(d: int, seed: int, jumps: bool) -> Generator:
 
 
 def total_mass(law: nke.GaussianMixture) -> float:
-    """∫p by the trapezoidal rule, to ten standard deviations of the widest component and fine for the narrowest."""
-    d = law.dimension
+    """∫p by the trapezoidal rule on a product grid that resolves every component to ten standard deviations."""
     deviations = np.sqrt(np.diagonal(law.covariances, axis1=-2, axis2=-1))
-    grids = []
-    for i in range(d):
-        low = (law.means[:, i] - 10 * deviations[:, i]).min()
-        high = (law.means[:, i] + 10 * deviations[:, i]).max()
-        narrowest = np.sqrt(np.linalg.eigvalsh(law.covariances).min())
-        grids.append(np.linspace(low, high, min(4000 if d == 1 else 900, int((high - low) / narrowest * 3) + 50)))
+    count = 400 if law.dimension == 1 else 150
+    grids = [
+        np.unique(np.linspace(m - 10 * sd, m + 10 * sd, count)) for m, sd in zip(law.means.T, deviations.T, strict=True)
+    ]
     mesh = np.stack(np.meshgrid(*grids, indexing="ij"), axis=-1)
     density = np.exp(law.log_prob(mesh))
     for grid in reversed(grids):
@@ -66,13 +64,16 @@ def total_mass(law: nke.GaussianMixture) -> float:
 @pytest.mark.parametrize("step", [0.02, 2.0])
 def test_the_density_integrates_to_one_for_any_networks(d, step, jumps):
     """Also where the step is far too coarse for the drift: the trapezoid change of variables fails there."""
+    checked = 0
     for seed in range(4):
         generator = wild_generator(d, seed, jumps)
         x = jnp.full(d, 0.3 * seed)
         law = ForwardPacket().displacement(generator, x, jnp.asarray(step)).numpy()
-        condition = np.linalg.cond(law.covariances).max()
-        if condition < 1e3:  # a needle cannot be resolved on a product grid
+        round_enough = np.linalg.cond(law.covariances).max() < 1e2  # a slanted needle falls through the grid
+        checked += round_enough
+        if round_enough:
             assert total_mass(law) == pytest.approx(1, abs=0.01)
+    assert checked > 0
 
 
 @pytest.mark.usefixtures("double_precision")
@@ -196,7 +197,7 @@ FIT = """
 import numpy as np, nke
 from nke.fitting.loop import Schedule
 data = nke.systems.DoubleWell().simulate(64, seed=2, times=np.arange(21) * 0.05)
-method = nke.Likelihood(schedule=Schedule(steps=1600, particles=256))
+method = nke.Likelihood(schedule=Schedule(steps=1000, particles=128))
 nke.fit(data, method, jumps=True, seed=0, checkpoint={folder!r}).model.save({output!r})
 """
 
@@ -214,15 +215,20 @@ def test_interrupted_and_resumed_gives_the_same_model_bit_for_bit(tmp_path, how,
     assert not output.exists(), "the fit ended before it could be interrupted"
     assert sorted(p.name for p in folder.iterdir() if not p.name.startswith(".")) == ["likelihood.checkpoint"]
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert output.read_bytes() == uninterrupted
+    assert contents(output) == uninterrupted
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory) -> bytes:
+def uninterrupted(tmp_path_factory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("whole")
     code = FIT.format(folder=str(folder / "run"), output=str(folder / "model.nke"))
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
-    return (folder / "model.nke").read_bytes()
+    return contents(folder / "model.nke")
+
+
+def contents(path) -> dict[str, bytes]:
+    """Every array of a model file; the order of the header's entries is free."""
+    return {name: array.tobytes() for name, array in load_file(path).items()}
 
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path, well):

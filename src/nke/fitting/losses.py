@@ -102,7 +102,8 @@ def jump_clouds(advection: Advection, diffusion: Diffusion, data: Particles) -> 
         landing = x - centre[:, None] + jnp.where(data.jumped[p, None], data.displacement[p], 0.0)[members]
         drifted = step * jax.vmap(advection.drift)(centre)
         spread = step * jax.vmap(diffusion.tensor)(centre)
-        return JumpClouds(centre, _covariance(x, x), drifted, spread, landing)
+        # A packet may have no width at all (all particles released from one state): a trace of noise gives it one.
+        return JumpClouds(centre, _covariance(x, x) + 1e-6 * spread, drifted, spread, landing)
 
     return jax.lax.map(block_clouds, jnp.arange(len(data.particles)))
 

@@ -100,7 +100,8 @@ class MomentMatching:
 
     def _neighbours(self, checking: Transitions) -> int:
         """κ_nn, cut down where the held-out part is smaller than that."""
-        neighbours, d = min(self.neighbours, len(checking)), checking.dimension
+        group = np.zeros(len(checking), int) if self.pool else group_by_time(checking.time, checking.step)
+        neighbours, d = min(self.neighbours, int(np.bincount(group).max())), checking.dimension
         if neighbours <= d + 1:
             raise ValueError(
                 f"expected more than {d + 1} held-out transitions and neighbours to form packets in {d} dimensions, "

@@ -81,8 +81,9 @@ class Model:
 
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
         """Log density of being at ``x_next`` a time ``step`` after ``x``, in physical units."""
-        moved = np.asarray(as_numbers(x_next, "x_next")) - np.asarray(as_numbers(x, "x"))
+        self._enter(x_next)
         z, _ = self._enter(x)
+        moved = np.asarray(x_next, np.float64) - np.asarray(x, np.float64)
         batch = moved.shape[:-1]
         z = np.broadcast_to(z.reshape(*np.shape(x)), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved).reshape(-1, self.dimension)
@@ -157,6 +158,8 @@ class Model:
 
     def _start(self, x0: Any, paths: int | None) -> Float[np.ndarray, "paths d"]:
         x0 = np.asarray(as_numbers(x0, "x0"))
+        if paths is not None and paths < 1:
+            raise ValueError(f"expected paths ≥ 1, but got {paths}")
         if x0.ndim == 1:
             x0 = np.tile(x0, (1 if paths is None else paths, 1))
         elif paths is not None:
