@@ -196,9 +196,9 @@ def test_hard_data_gives_a_finite_model_or_a_clear_refusal(case):
 FIT = """
 import numpy as np, nke
 from nke.fitting.loop import Schedule
-data = nke.systems.DoubleWell().simulate(64, seed=2, times=np.arange(21) * 0.05)
-method = nke.Likelihood(schedule=Schedule(steps=1000, particles=128))
-nke.fit(data, method, jumps=True, seed=0, checkpoint={folder!r}).model.save({output!r})
+data = nke.systems.OrnsteinUhlenbeck().simulate(64, seed=2, times=np.arange(21) * 0.05)
+method = nke.Likelihood(schedule=Schedule(steps=2000, particles=128, patience=100))
+nke.fit(data, method, jumps=False, seed=0, checkpoint={folder!r}).model.save({output!r})
 """
 
 

@@ -80,7 +80,7 @@ def log_normal_density(
 ) -> Float[Array, "*#batch"]:
     """log G_{0,Σ}(r); covariance must be positive definite."""
     if isinstance(residual, np.ndarray):
-        return np.asarray(_log_density(residual, covariance)[0])
+        return _log_density(residual, covariance)[0]
     return _log_density_jax(residual, covariance)
 
 
@@ -92,7 +92,7 @@ def _log_density(residual: Array, covariance: Array) -> tuple[Array, Array, Arra
     white = xp.sum(inverse * residual[..., None, :], axis=-1)
     log_volume = -sum(xp.log(inverse[..., i, i]) for i in range(d))
     value = -0.5 * xp.sum(white**2, axis=-1) - log_volume - 0.5 * d * math.log(2 * math.pi)
-    return value, inverse, white
+    return xp.asarray(value), inverse, white
 
 
 def _inverse_lower(lower: Array) -> Array:
