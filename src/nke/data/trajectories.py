@@ -5,20 +5,23 @@ one vectorised expression, whether the trajectories have equal lengths or not.
 """
 
 from collections.abc import Iterable
-from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Bool, Float64
 
+from nke.data.reading import (
+    Rows,
+    check_observed,
+    check_order,
+    count,
+    labels,
+    observed_counts,
+    read_states,
+    read_times,
+    refuse_infinity,
+)
 from nke.data.transitions import Transitions
-
-Rows = Float64[np.ndarray, "R d"]
-Times = Float64[np.ndarray, " R"]
-Mask = Bool[np.ndarray, " R"]
-Lengths = Int64[np.ndarray, " M"]
-
-STATE_FORMS = "states of shape (N,), (N, d) or (M, N, d), or a list of (N_i, d)"
 
 
 class Trajectories:
@@ -49,17 +52,17 @@ class Trajectories:
     notes: tuple[str, ...]
 
     def __init__(self, states: Any, times: Any, names: Iterable[Any] | None = None, units: Iterable[Any] | None = None):
-        rows, lengths, reading = _read_states(states)
+        rows, lengths, reading = read_states(states)
         self._rows, self._lengths = rows, lengths
-        self._times = _read_times(times, lengths, rows.shape[1])
-        self.names = _labels(names, "names", [f"x{i + 1}" for i in range(self.dimension)])
-        self.units = _labels(units, "units", [""] * self.dimension)
+        self._times = read_times(times, lengths, rows.shape[1])
+        self.names = labels(names, "names", [f"x{i + 1}" for i in range(self.dimension)])
+        self.units = labels(units, "units", [""] * self.dimension)
         if len(set(self.names)) < self.dimension:
             raise ValueError(f"expected different names, but got {self.names}; rename the duplicates")
-        _refuse_infinity(rows, self._times, lengths, self.names)
+        refuse_infinity(rows, self._times, lengths, self.names)
         self._observed = ~(np.isnan(rows).any(axis=1) | np.isnan(self._times))
-        _check_order(self._times, self._observed, lengths)
-        self.notes = (*reading, *_check_observed(self._observed, lengths))
+        check_order(self._times, self._observed, lengths)
+        self.notes = (*reading, *check_observed(self._observed, lengths))
         for array in (self._rows, self._times, self._observed):
             array.setflags(write=False)
         self.states, self.times, self.observed = map(self._by_trajectory, (rows, self._times, self._observed))
@@ -121,7 +124,7 @@ class Trajectories:
             raise ValueError(f"expected a fraction between 0 and 1, but got {fraction}; use 0.2 to hold out 20 %")
         if len(self) == 1:
             return self._cut(fraction)
-        usable = np.flatnonzero(_observed_counts(self._observed, self._lengths) >= 2)
+        usable = np.flatnonzero(observed_counts(self._observed, self._lengths) >= 2)
         if len(usable) == 1:
             raise ValueError(
                 "expected two trajectories with two observed rows to split by trajectory, but only "
@@ -153,262 +156,11 @@ class Trajectories:
         shown = ", ".join(labels[:6]) + (f", … ({self.dimension} in all)" if self.dimension > 6 else "")
         seen = self._times[self._observed]
         missing = int((~self._observed).sum())
-        gaps = f", {_count(missing, 'row')} not observed" if missing else ""
+        gaps = f", {count(missing, 'row')} not observed" if missing else ""
         return (
-            f"Trajectories({_count(len(self), 'trajectory')} × {rows} rows, "
+            f"Trajectories({count(len(self), 'trajectory')} × {rows} rows, "
             f"coordinates {shown}, times {seen.min():g} to {seen.max():g}{gaps})"
         )
 
 
 # Reading: anything NumPy can read becomes fresh float64 arrays, trajectories end to end.
-
-
-def _read_states(states: Any) -> tuple[Rows, Lengths, tuple[str, ...]]:
-    """Rows of all trajectories, the length of each, and a note where the reading was a choice."""
-    if _is_list_of_trajectories(states):
-        return _join_states([_numbers(part, f"states of trajectory {i}") for i, part in enumerate(states)])
-    array = _numbers(states, "states")
-    if not 1 <= array.ndim <= 3:
-        raise ValueError(f"expected {STATE_FORMS}, but got {array.ndim} dimensions (shape {array.shape}); reshape them")
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.size == 0:
-        raise ValueError(
-            f"expected {STATE_FORMS}, but there are no rows or no coordinates in shape {array.shape}; "
-            "pass at least two rows"
-        )
-    count = len(array) if array.ndim == 3 else 1
-    lengths = np.full(count, array.shape[-2], dtype=np.int64)
-    return array.reshape(-1, array.shape[-1]), lengths, ()
-
-
-def _is_list_of_trajectories(states: Any) -> bool:
-    """Arrays in a list are trajectories; so are lists of rows. A list of plain numbers is one row."""
-    if not isinstance(states, list | tuple) or len(states) == 0:
-        return False
-    first = states[0]
-    if isinstance(first, list | tuple):
-        return len(first) > 0 and _has_axes(first[0])
-    return _has_axes(first)
-
-
-def _has_axes(value: Any) -> bool:
-    return isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0
-
-
-def _join_states(parts: list[np.ndarray]) -> tuple[Rows, Lengths, tuple[str, ...]]:
-    columns = []
-    for i, part in enumerate(parts):
-        if part.ndim not in (1, 2):
-            raise ValueError(
-                f"expected a list of (N_i, d) or (N_i,), but trajectory {i} has shape {part.shape}; "
-                "pass one two-dimensional array per trajectory"
-            )
-        if part.size == 0:
-            raise ValueError(
-                f"expected rows in every trajectory, but trajectory {i} has no rows or no coordinates (shape "
-                f"{part.shape}); remove it"
-            )
-        columns.append(part if part.ndim == 2 else part[:, None])
-    for i, part in enumerate(columns):
-        if part.shape[1] != columns[0].shape[1]:
-            raise ValueError(
-                "expected the same number of coordinates in every trajectory, but trajectory 0 has "
-                f"{columns[0].shape[1]} and trajectory {i} has {part.shape[1]}; drop or add columns"
-            )
-    lengths = np.array([len(part) for part in columns], dtype=np.int64)
-    return np.concatenate(columns), lengths, _reading_note(parts)
-
-
-def _reading_note(parts: list[np.ndarray]) -> tuple[str, ...]:
-    if len(parts) < 2 or any(part.shape != parts[0].shape or part.ndim != 1 for part in parts):
-        return ()
-    return (
-        f"a list of arrays of shape {parts[0].shape} is read as {len(parts)} trajectories of one coordinate; "
-        "if each array is a row of one trajectory, pass np.array(states)",
-    )
-
-
-def _read_times(times: Any, lengths: Lengths, dimension: int) -> Times:
-    if isinstance(times, list | tuple) and len(times) > 0 and _has_axes(times[0]):
-        parts = [_numbers(part, f"times of trajectory {i}") for i, part in enumerate(times)]
-        return _join_times(parts, lengths)
-    array = _numbers(times, "times")
-    if array.ndim == 0:
-        return _regular_times(float(array), lengths)
-    if array.ndim == 1:
-        _check_shared_length(len(array), lengths, dimension)
-        return np.tile(array, len(lengths))
-    if array.ndim == 2 and array.shape == (len(lengths), lengths[0]) and (lengths == lengths[0]).all():
-        return array.reshape(-1)
-    return _join_times(list(array), lengths)
-
-
-def _regular_times(step: float, lengths: Lengths) -> Times:
-    if not (np.isfinite(step) and step > 0):
-        raise ValueError(
-            f"expected a positive finite time step, but got {step}; pass the time between two rows, "
-            "or the times themselves"
-        )
-    first_row = np.cumsum(lengths) - lengths
-    with np.errstate(over="ignore"):  # the check for infinity names the row
-        return step * (np.arange(lengths.sum()) - np.repeat(first_row, lengths))
-
-
-def _check_shared_length(count: int, lengths: Lengths, dimension: int):
-    wrong = np.flatnonzero(lengths != count)
-    if len(wrong) == 0:
-        return
-    i = wrong[0]
-    advice = "pass one time per row, or a list of times, one array per trajectory"
-    if len(lengths) == 1 and dimension == count:
-        advice = f"for {lengths[0]} trajectories of one coordinate pass states[:, :, None]"
-    elif len(lengths) == count:
-        advice = "if each array of the list is a row of one trajectory, pass np.array(states)"
-    raise ValueError(
-        f"expected as many times as states, but trajectory {i} has {lengths[i]} states and {count} times; " + advice
-    )
-
-
-def _join_times(parts: list[np.ndarray], lengths: Lengths) -> Times:
-    if len(parts) != len(lengths):
-        raise ValueError(
-            f"expected times for {_count(len(lengths), 'trajectory')}, but got times for {len(parts)}; pass "
-            "one array per trajectory, one shared array of shape (N,) (ravel a column of times), or a step"
-        )
-    for i, (part, length) in enumerate(zip(parts, lengths, strict=True)):
-        if part.ndim != 1:
-            raise ValueError(
-                f"expected times as a step, (N,), (M, N) or a list of (N_i,), but got shape {part.shape} for "
-                f"trajectory {i}; pass one time per row"
-            )
-        if len(part) != length:
-            raise ValueError(
-                f"expected as many times as states, but trajectory {i} has {length} states and "
-                f"{len(part)} times; pass one time per row"
-            )
-    return np.concatenate(parts)
-
-
-def _numbers(value: Any, what: str) -> Float64[np.ndarray, "..."]:
-    """A fresh float64 array, masked values as NaN; refuses what is not a real number."""
-    try:
-        array = np.asanyarray(value)
-    except ValueError as error:
-        raise ValueError(
-            f"expected {what} as a regular array, but got nested lists of different lengths; "
-            "pass a list of arrays, one per trajectory, and write missing values as nan"
-        ) from error
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"expected {what} to be real numbers, but got {_describe(array, value)}")
-    if isinstance(array, np.ma.MaskedArray):
-        return np.ma.filled(array.astype(np.float64), np.nan)
-    return np.array(array, dtype=np.float64, order="C", subok=False)
-
-
-def _describe(array: np.ndarray, value: Any) -> str:
-    """What came instead of numbers, and what to do about it."""
-    first = array.flat[0] if array.size else None
-    if array.dtype.kind in "mM" or isinstance(first, date | timedelta):
-        return "dates or durations; convert them to float seconds, as in (t - t[0]) / np.timedelta64(1, 's')"
-    if array.dtype.kind == "c":
-        return f"complex numbers ({array.dtype}); pass real and imaginary parts as two coordinates"
-    if array.dtype.kind in "UST" or isinstance(first, str):
-        return f"text such as {str(first)!r}; convert it with np.asarray(..., dtype=float)"
-    if isinstance(first, list | tuple | np.ndarray):
-        return "an object array that holds arrays or lists; pass a list of arrays, one per trajectory"
-    kind = type(value if array.ndim == 0 else first).__name__
-    return f"objects of type {kind}; convert them with np.asarray(..., dtype=float), missing values as nan"
-
-
-def _labels(labels: Iterable[Any] | None, what: str, default: list[str]) -> tuple[str, ...]:
-    if labels is None:
-        return tuple(default)
-    given = [labels] if isinstance(labels, str) else list(labels)
-    if isinstance(labels, str) or not all(isinstance(label, str) for label in given):
-        raise TypeError(f"expected {what} as a list of strings, but got {labels!r}; pass one string per coordinate")
-    if len(given) != len(default):
-        raise ValueError(
-            f"expected {len(default)} {what}, one per coordinate, but got {len(given)}: {given}; "
-            "check the number of columns of the states"
-        )
-    return tuple(map(str, given))
-
-
-# Checking: vectorised over all rows; an error names the trajectory and the row.
-
-
-def _place(index: int, lengths: Lengths) -> str:
-    ends = np.cumsum(lengths)
-    trajectory = int(np.searchsorted(ends, index, side="right"))
-    return f"trajectory {trajectory}, row {index - ends[trajectory] + lengths[trajectory]}"
-
-
-def _refuse_infinity(rows: Rows, times: Times, lengths: Lengths, names: tuple[str, ...]):
-    infinite_time = np.isinf(times)
-    if infinite_time.any():
-        index = int(infinite_time.argmax())
-        raise ValueError(
-            f"expected finite times, but got {times[index]} at {_place(index, lengths)}, column time; "
-            "correct it, or write nan for a row that was not observed"
-        )
-    infinite = np.isinf(rows)
-    if infinite.any():
-        index, column = np.unravel_index(int(infinite.argmax()), rows.shape)
-        raise ValueError(
-            f"expected finite states, but got {rows[index, column]} at {_place(int(index), lengths)}, "
-            f"column {column} ({names[column]}); correct it, or write nan for a row that was not observed"
-        )
-
-
-def _check_order(times: Times, observed: Mask, lengths: Lengths):
-    """Times of observed rows increase; whatever stands in the other rows is never used."""
-    seen = np.flatnonzero(observed)
-    trajectory = np.repeat(np.arange(len(lengths)), lengths)[seen]
-    wrong = (np.diff(times[seen]) <= 0) & (np.diff(trajectory) == 0)
-    if wrong.any():
-        k = int(wrong.argmax())
-        i, before, after = trajectory[k], times[seen[k]], times[seen[k + 1]]
-        row = seen[k + 1] - lengths[:i].sum()
-        raise ValueError(
-            f"expected times to increase within a trajectory; trajectory {i} goes from {before} to {after} "
-            f"at row {row}; sort the rows or remove duplicates"
-        )
-
-
-def _observed_counts(observed: Mask, lengths: Lengths) -> Lengths:
-    return np.add.reduceat(observed, np.cumsum(lengths) - lengths, dtype=np.int64)
-
-
-def _check_observed(observed: Mask, lengths: Lengths) -> tuple[str, ...]:
-    """Refuses data without a single transition; otherwise notes about what is missing."""
-    counts = _observed_counts(observed, lengths)
-    missing, short = int((~observed).sum()), int((counts < 2).sum())
-    if missing == len(observed):
-        raise ValueError(
-            f"expected observed rows, but each of {_count(missing, 'row')} has a NaN in its states or time; "
-            "drop the columns that were never recorded"
-        )
-    if short == len(counts):
-        raise ValueError(
-            "expected a trajectory with two observed rows, but the longest of "
-            f"{_count(short, 'trajectory')} has {counts.max()}; pass more rows (one trajectory is (N, d))"
-        )
-    notes = []
-    if missing:
-        notes.append(
-            f"{missing} of {_count(len(observed), 'row')} not observed (NaN); "
-            "transitions span the gaps with their true steps"
-        )
-    if short:
-        notes.append(
-            f"{short} of {_count(len(counts), 'trajectory')} with fewer than two observed rows, "
-            "which give no transition"
-        )
-    return tuple(notes)
-
-
-def _count(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} trajectories" if noun == "trajectory" else f"{number} {noun}s"
