@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -23,7 +24,7 @@ def run(output: Path, trajectories: int, seed: int) -> None:
     system = DoubleWell()
     console.print(f"Simulating {trajectories} trajectories of a double well with jumps …")
     data, test = system.simulate(trajectories, seed), system.simulate(TEST_TRAJECTORIES, seed + 1)
-    console.print("Fitting drift, diffusion and jumps (about a minute on two cores) …")
+    console.print("Fitting drift, diffusion and jumps (a minute or two on two cores) …")
     result = fit(data, seed=seed)
     console.print(result.summary(), highlight=False)
     console.print("Simulating the true system from the same start states, 50 times, for the oracle floor …")
@@ -48,7 +49,8 @@ def _metrics(result: FitResult, system: DoubleWell, test, seed: int) -> Table:
 
 
 def _coefficients(model: Model, system: DoubleWell) -> Table:
-    table = Table(title="Recovered coefficients at (x₁, 0.5, −0.5): learned (true)")
+    title = "Recovered coefficients at (x₁, 0.5, −0.5): learned (true)"
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)  # narrow enough for 80 columns
     for heading in ("x₁", "f₁", "f₂", "a₁₁", "a₂₂", "λ"):
         table.add_column(heading, justify="right")
     f, a, rate = model.drift(PROBES), model.diffusion(PROBES), model.jump_rate(PROBES)
