@@ -154,8 +154,8 @@ def test_irregular_steps_with_jumps(well):
     rng = np.random.default_rng(0)
     states = np.array(well.states)
     states[:, 1:][rng.random(states[:, 1:].shape[:2]) < 0.4] = np.nan
-    model = nke.fit(nke.Trajectories(states, np.asarray(well.times)), QUICK, jumps=True, seed=0).model
-    assert model.has_jumps
+    model = nke.fit(nke.Trajectories(states, np.asarray(well.times)), QUICK, seed=0).model
+    assert model.has_jumps  # found from the data
     assert np.isfinite(model.score(well))
 
 

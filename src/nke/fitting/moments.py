@@ -118,12 +118,15 @@ class MomentMatching:
         decided: dict[str, str],
     ) -> list[Bool[np.ndarray, " t"]]:
         """Which increments of the training and held-out parts are jumps; the reason goes into ``decided``."""
-        step = parts[0].step
-        if jumps and parts[0].regular_step() is None:
+        step, regular = parts[0].step, parts[0].regular_step() is not None
+        if jumps and not regular:
             raise ValueError(
                 "expected one common step to learn a finite-time jump law, but the steps of the data differ "
-                f"(from {step.min():g} to {step.max():g}); resample to a regular step or pass jumps=False"
+                f"(from {step.min():g} to {step.max():g}); use nke.Likelihood, which takes them, resample to a "
+                "regular step, or pass jumps=False"
             )
+        if jumps is None and not regular:
+            jumps, decided["jumps"] = False, "none assumed: the steps differ, and a finite-time jump law needs one step"
         if jumps is None:
             jumps, decided["jumps"] = has_jumps(parts[0], coordinates, rng)
         if not jumps:
