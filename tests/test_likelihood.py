@@ -37,7 +37,7 @@ def wild_generator(d: int, seed: int, jumps: bool) -> Generator:
     """Networks with large random weights: steep drift, strongly varying noise and rate."""
     keys = jax.random.split(jax.random.key(seed), 3)
     parts = [DriftNetwork(jnp.ones(d), 16, 2, key=keys[0]), FullFactor(jnp.eye(d), 16, 2, key=keys[1])]
-    parts.append(JumpNetwork(jnp.ones(d), 2.0, 2, 16, 2, key=keys[2]))
+    parts.append(JumpNetwork(jnp.ones(d), 0.1 * jnp.eye(d), 2.0, 2, 16, 2, key=keys[2]))
     rng = np.random.default_rng(seed)
     trained, fixed = eqx.partition(parts, trainable(parts))
     shaken = jax.tree.map(lambda leaf: leaf + jnp.asarray(rng.normal(size=leaf.shape), leaf.dtype), trained)

@@ -105,9 +105,11 @@ def _regular_times(step: float, lengths: Lengths) -> Times:
             f"expected a positive finite time step, but got {step}; pass the time between two rows, "
             "or the times themselves"
         )
-    first_row = np.cumsum(lengths) - lengths
+    row = np.arange(lengths.sum(), dtype=np.float64)
+    if len(lengths) > 1:
+        row -= np.repeat(np.cumsum(lengths) - lengths, lengths)
     with np.errstate(over="ignore"):  # the check for infinity names the row
-        return step * (np.arange(lengths.sum()) - np.repeat(first_row, lengths))
+        return step * row
 
 
 def _check_shared_length(count: int, lengths: Lengths, dimension: int):
@@ -218,6 +220,8 @@ def refuse_infinity(rows: Rows, times: Times, lengths: Lengths, names: tuple[str
 
 def check_order(times: Times, observed: Mask, lengths: Lengths):
     """Times of observed rows increase; whatever stands in the other rows is never used."""
+    if len(lengths) == 1 and (np.diff(times) > 0).all():  # the usual case; NaN is not greater
+        return
     seen = np.flatnonzero(observed)
     trajectory = np.repeat(np.arange(len(lengths)), lengths)[seen]
     wrong = (np.diff(times[seen]) <= 0) & (np.diff(trajectory) == 0)

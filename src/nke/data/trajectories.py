@@ -87,7 +87,7 @@ class Trajectories:
     @property
     def observed_states(self) -> Rows:
         """All observed rows of all trajectories, end to end."""
-        return self._rows[self._observed]
+        return self._rows if self._observed.all() else self._rows[self._observed]
 
     @property
     def initial(self) -> Float64[np.ndarray, "M d"]:

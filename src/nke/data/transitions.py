@@ -29,6 +29,10 @@ class Transitions:
 
         A row that was not observed is skipped, so that the transition spans the gap with its true step.
         """
+        if len(lengths) == 1 and observed.all():  # no index arrays for a path of millions of rows
+            n = len(states) - 1
+            same, row = np.zeros(n, np.int64), np.arange(n)
+            return cls(states[:-1], states[1:], np.diff(times), same, times[:-1], row)
         seen = np.flatnonzero(observed)
         trajectory = np.repeat(np.arange(len(lengths)), lengths)[seen]
         joined = trajectory[1:] == trajectory[:-1]

@@ -19,8 +19,11 @@ class Recovery(NamedTuple):
     jump_rate: RecoveryError | None  # None where the truth has no jumps
 
 
-def recovery(model: Model, system: System, states: Any) -> Recovery:
-    """Errors of f, a and λ over the given states, (n, d); take states that the fit has not seen."""
+def recovery(model: Model | System, system: System, states: Any) -> Recovery:
+    """Errors of f, a and λ over the given states, (n, d); take states that the fit has not seen.
+
+    ``model`` may be a system as well: a parametric fit of the true family.
+    """
     states = np.asarray(states, np.float64).reshape(-1, model.dimension)
     return Recovery(
         drift=_error(model.drift(states), np.asarray(system.drift(states))),

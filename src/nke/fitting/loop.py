@@ -18,6 +18,7 @@ from nke.operators import trainable
 
 CHUNK = 200  # optimisation steps per compiled call
 EVALUATED = 4096  # particles at a time when the held-out loss is computed
+CHECKED = 1 << 16  # held-out particles at most: more would cost more than they tell
 CLIP = 1.0  # of the gradient's norm
 
 
@@ -30,16 +31,19 @@ class Schedule:
     weight_decay: float = 1e-4
     patience: int = 5  # chunks without a better held-out loss before stopping
     particles: int = 2048  # per step, in whole blocks of packets
+    averaged: int = 100  # steps over which the parameters are averaged (exponentially)
 
     def __post_init__(self):
-        if self.steps < 1 or self.learning_rate <= 0 or self.weight_decay < 0 or self.particles < 1:
-            raise ValueError(f"expected positive steps, rate and particles, and weight decay ≥ 0; got {self}")
+        if min(self.steps, self.patience, self.particles, self.averaged) < 1:
+            raise ValueError(f"expected steps, patience, particles and averaged of at least 1; got {self}")
+        if self.learning_rate <= 0 or self.weight_decay < 0:
+            raise ValueError(f"expected a learning rate > 0 and weight decay ≥ 0; got {self}")
 
     def optimiser(self) -> optax.GradientTransformation:
         rate = optax.cosine_decay_schedule(self.learning_rate, self.steps, alpha=0.01)
         return optax.chain(
             optax.clip_by_global_norm(CLIP),
-            optax.adamw(rate, weight_decay=self.weight_decay, mask=_is_matrix),
+            optax.adamw(rate, weight_decay=self.weight_decay, mask=_network_weights),
         )
 
 
@@ -55,11 +59,21 @@ class Curve(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """Data of a loss (any arrays), the number of blocks to draw from and the particles in each."""
+    """Data of a loss (any arrays), the number of blocks to draw from and the particles in each.
+
+    With ``skew`` γ > 1 a block of relative rank v ∈ (0, 1) is drawn with density v^{1/γ − 1}/γ: the first
+    ones, which should be the most telling, come more often, and their weights γ v^{1 − 1/γ} make up for it.
+    """
 
     arrays: PyTree[Array]
     blocks: int
     particles: int
+    skew: float = 1.0
+
+    def draw(self, uniform: Float[Array, " n"]) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+        """Indices and weights of n blocks from n numbers spread over (0, 1)."""
+        index = (self.blocks * uniform**self.skew).astype(jnp.int32)
+        return jnp.minimum(index, self.blocks - 1), self.skew * uniform ** (self.skew - 1)
 
 
 Loss = Callable[[Any, PyTree[Array], Int[Array, ""]], Float[Array, ""]]
@@ -73,18 +87,21 @@ def minimise(
     schedule: Schedule,
     key: PRNGKeyArray,
     report: Callable[[int], None] = lambda steps: None,
+    watch: Callable[[Any], None] = lambda parameters: None,
     checkpoint: "StageCheckpoint | None" = None,
 ) -> tuple[Any, Curve]:
     """Minimises the mean of ``loss(parameters, arrays, block)`` over the blocks.
 
+    The parameters are averaged along the way, and the average with the least held-out loss is returned.
+    ``report`` hears of the steps done, ``watch`` of the averaged parameters after every chunk.
     ``loss`` must be hashable by value (a function or an equinox Module), so that it compiles once. With a
     checkpoint the state is saved after every chunk, and a later call goes on from there to the same result.
     """
     trained, fixed = eqx.partition(start, trainable(start))
-    state = schedule.optimiser().init(trained)
+    state = State(trained, schedule.optimiser().init(trained), trained)
     best, run = trained, Run()
-    if checkpoint is not None and (saved := checkpoint.load((trained, state, best))):
-        (trained, state, best), run = saved
+    if checkpoint is not None and (saved := checkpoint.load((state, best))):
+        (state, best), run = saved
         report(run.done)
     else:
         run.best_value = _held_out_loss(loss, start, held_out)
@@ -92,20 +109,30 @@ def minimise(
         clock = time.perf_counter()
         count = min(CHUNK, schedule.steps - run.done)
         keys = jax.random.split(jax.random.fold_in(key, run.done), count)
-        trained, state, value = _advance(loss, schedule, trained, fixed, state, train, keys)
+        state, value = _advance(loss, schedule, state, fixed, train, keys)
         if not np.isfinite(value := float(value)):
             raise FloatingPointError(
                 "the loss became NaN or infinite while training; lower the learning rate, or check the data "
                 "for a few values that are very far from the rest"
             )
-        held = _held_out_loss(loss, eqx.combine(trained, fixed), held_out)
+        averaged = eqx.combine(state.averaged, fixed)
+        held = _held_out_loss(loss, averaged, held_out)
         if run.record(count, value, held, time.perf_counter() - clock):
-            best = trained
+            best = state.averaged
         report(count)
+        watch(averaged)
         if checkpoint is not None:
-            checkpoint.save((trained, state, best), run)
+            checkpoint.save((state, best), run)
     report(schedule.steps - run.done)
     return eqx.combine(best, fixed), run.curve()
+
+
+class State(NamedTuple):
+    """What a step of the optimisation changes."""
+
+    trained: PyTree[Array]
+    optimiser: PyTree
+    averaged: PyTree[Array]
 
 
 @dataclass
@@ -152,9 +179,9 @@ class StageCheckpoint(NamedTuple):
 class Trainer:
     """Runs the minimisations of one fit in turn and keeps their histories."""
 
-    def __init__(self, schedule: Schedule, key: PRNGKeyArray, stage: Stage, checkpoint: Checkpoint | None = None):
-        self.schedule, self.stage, self.checkpoint = schedule, stage, checkpoint
-        self._key = key
+    def __init__(self, schedule: Schedule, run: "FitRun"):
+        self.schedule, self.run = schedule, run
+        self._key = jax.random.key(run.seed)
         self.history: dict[str, Curve] = {}
 
     def key(self) -> PRNGKeyArray:
@@ -163,11 +190,11 @@ class Trainer:
 
     def train(self, name: str, loss: Loss, start: Any, blocks: list[Blocks]) -> Any:
         """``blocks`` are the training and the held-out ones."""
-        report = self.stage(name, self.schedule.steps)
-        training, held_out = blocks
-        checkpoint = None if self.checkpoint is None else StageCheckpoint(self.checkpoint, name)
+        run, (training, held_out) = self.run, blocks
+        report = run.stage(name, self.schedule.steps)
+        checkpoint = None if run.checkpoint is None else StageCheckpoint(run.checkpoint, name)
         best, self.history[name] = minimise(
-            loss, start, training, held_out, self.schedule, self.key(), report, checkpoint
+            loss, start, training, held_out, self.schedule, self.key(), report, run.watch, checkpoint
         )
         return best
 
@@ -178,33 +205,41 @@ class Trainer:
 
 @dataclass(frozen=True)
 class FitRun:
-    """What every method needs besides the data: seed, progress bar and checkpoint."""
+    """What every method needs besides the data: seed, progress bar, checkpoint, an observer of the training."""
 
     seed: int
     stage: Stage
     checkpoint: Checkpoint | None = None
+    watch: Callable[[Any], None] = lambda parameters: None
 
     def trainer(self, schedule: Schedule) -> Trainer:
-        return Trainer(schedule, jax.random.key(self.seed), self.stage, self.checkpoint)
+        return Trainer(schedule, self)
 
 
 @eqx.filter_jit
-def _advance(loss: Loss, schedule: Schedule, trained, fixed, state, train: Blocks, keys):
+def _advance(
+    loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys
+) -> tuple[State, Float[Array, ""]]:
     optimiser = schedule.optimiser()
     drawn = max(1, round(schedule.particles / train.particles))
 
-    def objective(parameters, blocks):
-        return jnp.mean(jax.vmap(lambda block: loss(parameters, train.arrays, block))(blocks))
+    def step(state: State, key: PRNGKeyArray):
+        # One number in each of equal intervals: every batch has its share of every rank.
+        uniform = (jnp.arange(drawn) + jax.random.uniform(key, (drawn,))) / drawn
+        objective = lambda trained: _weighted_mean(loss, eqx.combine(trained, fixed), train, uniform)  # noqa: E731
+        value, gradient = jax.value_and_grad(objective)(state.trained)
+        updates, optimiser_state = optimiser.update(gradient, state.optimiser, state.trained)
+        trained = optax.apply_updates(state.trained, updates)
+        averaged = optax.incremental_update(trained, state.averaged, 1 / schedule.averaged)
+        return State(trained, optimiser_state, averaged), value
 
-    def step(carry, key):
-        trained, state = carry
-        blocks = jax.random.randint(key, (drawn,), 0, train.blocks)
-        value, gradient = jax.value_and_grad(lambda t: objective(eqx.combine(t, fixed), blocks))(trained)
-        updates, state = optimiser.update(gradient, state, trained)
-        return (optax.apply_updates(trained, updates), state), value
+    state, values = jax.lax.scan(step, state, keys)
+    return state, jnp.mean(values)
 
-    (trained, state), values = jax.lax.scan(step, (trained, state), keys)
-    return trained, state, jnp.mean(values)
+
+def _weighted_mean(loss: Loss, parameters: Any, data: Blocks, uniform: Float[Array, " n"]) -> Float[Array, ""]:
+    blocks, weights = data.draw(uniform)
+    return jnp.mean(weights * jax.vmap(lambda block: loss(parameters, data.arrays, block))(blocks))
 
 
 def _held_out_loss(loss: Loss, parameters: Any, held_out: Blocks) -> float:
@@ -212,15 +247,23 @@ def _held_out_loss(loss: Loss, parameters: Any, held_out: Blocks) -> float:
 
 
 @eqx.filter_jit
-def _mean_loss(loss: Loss, parameters: Any, blocks: Blocks) -> Float[Array, ""]:
+def _mean_loss(loss: Loss, parameters: Any, data: Blocks) -> Float[Array, ""]:
+    """Over all blocks, or over as many as ``CHECKED`` allows, spread evenly over the ranks."""
+    most = max(1, CHECKED // data.particles)
+    if data.blocks <= most:
+        blocks, weights = jnp.arange(data.blocks), jnp.ones(data.blocks)
+    else:
+        blocks, weights = data.draw((jnp.arange(most) + 0.5) / most)
     values = jax.lax.map(
-        lambda block: loss(parameters, blocks.arrays, block),
-        jnp.arange(blocks.blocks),
-        batch_size=max(1, EVALUATED // blocks.particles),
+        lambda block: loss(parameters, data.arrays, block), blocks, batch_size=max(1, EVALUATED // data.particles)
     )
-    return jnp.mean(values)
+    return jnp.mean(weights * values)
 
 
-def _is_matrix(parameters: PyTree) -> PyTree:
-    """Weight decay acts on matrices, not on biases."""
-    return jax.tree.map(lambda leaf: leaf.ndim >= 2, parameters)
+def _network_weights(parameters: PyTree) -> PyTree:
+    """Weight decay acts on the matrices of the networks, not on biases, skips or the shapes of jumps."""
+
+    def mark(node):
+        return jax.tree.map(lambda leaf: isinstance(node, eqx.nn.MLP) and leaf.ndim >= 2, node)
+
+    return jax.tree.map(mark, parameters, is_leaf=lambda node: isinstance(node, eqx.nn.MLP))

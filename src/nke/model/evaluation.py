@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from nke.mixtures import GaussianMixture
-from nke.operators import ForwardPacket, Generator, Noise, Splitting
+from nke.operators import Generator, Noise, Splitting, TransitionRule
 
 BLOCK = 1 << 14
 
@@ -50,16 +50,22 @@ def jump_law(generator: Generator, z: Float[Array, "n d"]) -> GaussianMixture:
 
 
 @eqx.filter_jit
-def displacement(generator: Generator, z: Float[Array, "n d"], step: Float[Array, " n"]) -> GaussianMixture:
+def displacement(
+    rule: TransitionRule, generator: Generator, z: Float[Array, "n d"], step: Float[Array, " n"]
+) -> GaussianMixture:
     """Law of the next state minus the present one."""
-    return jax.vmap(lambda z, step: ForwardPacket().displacement(generator, z, step))(z, step)
+    return jax.vmap(lambda z, step: rule.displacement(generator, z, step))(z, step)
 
 
 @eqx.filter_jit
 def log_prob(
-    generator: Generator, z: Float[Array, "n d"], moved: Float[Array, "n d"], step: Float[Array, " n"]
+    rule: TransitionRule,
+    generator: Generator,
+    z: Float[Array, "n d"],
+    moved: Float[Array, "n d"],
+    step: Float[Array, " n"],
 ) -> Float[Array, " n"]:
-    return displacement(generator, z, step).log_prob(moved)
+    return displacement(rule, generator, z, step).log_prob(moved)
 
 
 @eqx.filter_jit

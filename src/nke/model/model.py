@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from nke.data import Coordinates, Trajectories
 from nke.mixtures import GaussianMixture
 from nke.model import evaluation
 from nke.model.storage import write
-from nke.operators import Generator, Splitting, Strang
+from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Model:
     """dx = f(x) dt + g(x) dW + jumps of rate λ(x): drift, diffusion a = g gᵀ, jump rate and law.
 
     Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays.
-    ``step`` is the sampling step of the data that the model was fitted to.
+    ``step`` is the sampling step of the data that the model was fitted to, ``rule`` the discrete model
+    behind ``transition``, ``log_prob`` and ``score``.
     """
 
     generator: Generator
@@ -32,6 +33,7 @@ class Model:
     step: float
     names: tuple[str, ...]
     units: tuple[str, ...]
+    rule: TransitionRule = field(default_factory=ForwardPacket)
 
     @property
     def dimension(self) -> int:
@@ -74,7 +76,7 @@ class Model:
         """Law of the state a time ``step`` after x."""
         z, batch = self._enter(x)
         steps = self._steps(step, batch)
-        law = evaluation.in_blocks(lambda z, s: evaluation.displacement(self.generator, z, s), z, steps)
+        law = evaluation.in_blocks(lambda z, s: evaluation.displacement(self.rule, self.generator, z, s), z, steps)
         law = _reshape(law.numpy(), batch).affine(np.zeros(self.dimension), self.coordinates.scale)
         start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
@@ -88,7 +90,7 @@ class Model:
         z = np.broadcast_to(z.reshape(*np.shape(x)), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved).reshape(-1, self.dimension)
         log_density = evaluation.in_blocks(
-            lambda z, moved, s: evaluation.log_prob(self.generator, z, moved, s),
+            lambda z, moved, s: evaluation.log_prob(self.rule, self.generator, z, moved, s),
             z,
             moved,
             self._steps(step, batch),

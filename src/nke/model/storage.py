@@ -26,7 +26,9 @@ from nke.operators import (
     DiagonalFactor,
     Diffusion,
     DriftNetwork,
+    EulerMaruyama,
     FiniteTimeJump,
+    ForwardPacket,
     FullFactor,
     Generator,
     JumpNetwork,
@@ -38,8 +40,9 @@ if TYPE_CHECKING:
     from nke.model.model import Model
 
 FORMAT = "nke-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 VERSION = version("nke")
+RULES = {cls.__name__: cls for cls in (ForwardPacket, EulerMaruyama)}
 FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ConstantFactor)}
 
 
@@ -77,7 +80,8 @@ def load(path: str | Path) -> "Model":
     config = json.loads(header["config"])
     generator = _fill(_skeleton(config), tensors)
     coordinates = Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"])
-    return Model(generator, coordinates, config["step"], tuple(config["names"]), tuple(config["units"]))
+    labels = tuple(config["names"]), tuple(config["units"])
+    return Model(generator, coordinates, config["step"], *labels, RULES[config["rule"]]())
 
 
 def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
@@ -112,13 +116,14 @@ def _describe(model: "Model") -> dict[str, Any]:
         "units": list(model.units),
         "step": model.step,
         "time_unit": model.coordinates.time_unit,
-        "drift": {"width": drift.mlp.width_size, "depth": drift.mlp.depth},
+        "rule": type(model.rule).__name__,
+        "drift": {"width": drift.body.mlp.width_size, "depth": drift.body.mlp.depth},
         "flow_steps": generator.advection.flow_steps,
         "diffusion": {"kind": type(factor).__name__},
         "jump": None,
     }
     if isinstance(factor, FullFactor | DiagonalFactor):
-        config["diffusion"] |= {"width": factor.mlp.width_size, "depth": factor.mlp.depth}
+        config["diffusion"] |= {"width": factor.body.mlp.width_size, "depth": factor.body.mlp.depth}
     if isinstance(jump, FiniteTimeJump):
         config["jump"] = {
             "kind": "FiniteTimeJump",
@@ -151,7 +156,7 @@ def _skeleton(config: dict[str, Any]) -> Generator:
         if jump["kind"] == "FiniteTimeJump":
             jump = FiniteTimeJump(MixtureDensityNetwork(jnp.ones(d), 0.5, *sizes, key=key), jump["step"])
         else:
-            jump = PoissonJump(JumpNetwork(jnp.ones(d), 1.0, *sizes, key=key), jump["order"])
+            jump = PoissonJump(JumpNetwork(jnp.ones(d), jnp.eye(d), 1.0, *sizes, key=key), jump["order"])
     drift = DriftNetwork(jnp.ones(d), **config["drift"], key=key)
     return Generator(Advection(drift, config["flow_steps"]), Diffusion(factor), jump)
 

@@ -2,7 +2,6 @@
 
 from nke.operators.advection import Advection
 from nke.operators.diffusion import Diffusion
-from nke.operators.forward_packet import ForwardPacket
 from nke.operators.generator import Generator
 from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
 from nke.operators.networks import (
@@ -17,6 +16,7 @@ from nke.operators.networks import (
 from nke.operators.operator import Noise, Operator, PacketRate
 from nke.operators.quadrature import Cubature, GaussHermite, Quadrature, Simplex
 from nke.operators.splitting import LieTrotter, Splitting, Strang
+from nke.operators.transition_rule import EulerMaruyama, ForwardPacket, TransitionRule
 
 __all__ = [
     "Advection",
@@ -25,6 +25,7 @@ __all__ = [
     "DiagonalFactor",
     "Diffusion",
     "DriftNetwork",
+    "EulerMaruyama",
     "FiniteTimeJump",
     "ForwardPacket",
     "FullFactor",
@@ -42,5 +43,6 @@ __all__ = [
     "Simplex",
     "Splitting",
     "Strang",
+    "TransitionRule",
     "trainable",
 ]

@@ -35,6 +35,20 @@ def _mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -
     return eqx.tree_at(lambda m: m.layers[-1], mlp, jax.tree.map(jnp.zeros_like, mlp.layers[-1]))
 
 
+class Smooth(eqx.Module):
+    """A x + b + network(x): what is nearly linear costs the network nothing and goes on beyond the data."""
+
+    mlp: eqx.nn.MLP
+    linear: eqx.nn.Linear
+
+    def __init__(self, inputs: int, outputs: int, width: int, depth: int, *, key: PRNGKeyArray):
+        self.mlp = _mlp(inputs, outputs, width, depth, key)
+        self.linear = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(inputs, outputs, key=key))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " n"]:
+        return self.linear(x) + self.mlp(x)
+
+
 def _positive(raw: Array) -> Array:
     """Softplus, shifted so that 0 maps to 1."""
     return jax.nn.softplus(raw + np.log(np.expm1(1.0)))
@@ -50,47 +64,44 @@ def _factor(raw: Float[Array, " n"], d: int) -> Float[Array, "d d"]:
 class DriftNetwork(eqx.Module):
     """f(x) = scale · (A x + b + network(x))."""
 
-    mlp: eqx.nn.MLP
-    linear: eqx.nn.Linear
+    body: Smooth
     scale: Fixed
 
     def __init__(self, scale: Float[Array, " d"], width: int, depth: int, *, key: PRNGKeyArray):
-        d = len(scale)
-        self.mlp = _mlp(d, d, width, depth, key)
-        self.linear = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(d, d, key=key))
+        self.body = Smooth(len(scale), len(scale), width, depth, key=key)
         self.scale = Fixed(jnp.asarray(scale))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
-        return self.scale.value * (self.linear(x) + self.mlp(x))
+        return self.scale.value * self.body(x)
 
 
 class FullFactor(eqx.Module):
     """g(x) lower triangular with positive diagonal: every positive definite a(x) = g gᵀ."""
 
-    mlp: eqx.nn.MLP
+    body: Smooth
     start: Fixed
 
     def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
         d = len(start)
-        self.mlp = _mlp(d, d * (d + 1) // 2, width, depth, key)
+        self.body = Smooth(d, d * (d + 1) // 2, width, depth, key=key)
         self.start = Fixed(jnp.asarray(start))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        return self.start.value @ _factor(self.mlp(x), len(x))
+        return self.start.value @ _factor(self.body(x), len(x))
 
 
 class DiagonalFactor(eqx.Module):
     """g(x) diagonal: noise sources that are independent between coordinates."""
 
-    mlp: eqx.nn.MLP
+    body: Smooth
     start: Fixed
 
     def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
-        self.mlp = _mlp(len(start), len(start), width, depth, key)
+        self.body = Smooth(len(start), len(start), width, depth, key=key)
         self.start = Fixed(jnp.linalg.norm(jnp.asarray(start), axis=-1))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        return jnp.diag(self.start.value * (_positive(self.mlp(x)) + FLOOR))
+        return jnp.diag(self.start.value * (_positive(self.body(x)) + FLOOR))
 
 
 class ConstantFactor(eqx.Module):
@@ -177,17 +188,23 @@ class MixtureDensityNetwork(eqx.Module):
 
 
 class JumpNetwork(eqx.Module):
-    """Jump measure: rate λ(x) and shares of the components depend on the state, their shapes do not."""
+    """Jump measure: rate λ(x) and shares of the components depend on the state, their shapes do not.
+
+    A component's root mean square size, in units of the noise of one step, is at least one: below that a
+    jump cannot be told from diffusion.
+    """
 
     mlp: eqx.nn.MLP
     means: Float[Array, "k d"]
     factors: Float[Array, "k n"]
     scale: Fixed
     rate: Fixed
+    whiten: Fixed
 
     def __init__(
         self,
         scale: Float[Array, " d"],
+        noise: Float[Array, "d d"],
         rate: float,
         components: int,
         width: int,
@@ -195,7 +212,7 @@ class JumpNetwork(eqx.Module):
         *,
         key: PRNGKeyArray,
     ):
-        """Starts at the given rate, components centred within the given scale."""
+        """Starts at the given rate, components centred within the given scale; ``noise`` is that of one step."""
         d = len(scale)
         mean_key, key = jax.random.split(key)
         self.mlp = _mlp(d, 1 + components, width, depth, key)
@@ -204,13 +221,25 @@ class JumpNetwork(eqx.Module):
         self.factors = jnp.zeros((components, d * (d + 1) // 2))
         self.scale = Fixed(jnp.asarray(scale))
         self.rate = Fixed(jnp.asarray(rate, jnp.float32))
+        self.whiten = Fixed(jnp.linalg.inv(noise))
 
     @property
     def components(self) -> int:
         return self.means.shape[0]
 
+    def shapes(self) -> tuple[Float[Array, "k d"], Float[Array, "k d d"]]:
+        """Means and lower factors of the components, none smaller than the noise of a step."""
+        scale, d = self.scale.value, self.means.shape[1]
+        means, factors = scale * self.means, scale[:, None] * jax.vmap(lambda row: _factor(row, d))(self.factors)
+        grow = jnp.maximum(1.0, 1 / self.size_over_noise(means, factors))
+        return grow[:, None] * means, grow[:, None, None] * factors
+
+    def size_over_noise(self, means: Float[Array, "k d"], factors: Float[Array, "k d d"]) -> Float[Array, " k"]:
+        """Root mean square size of each component over the noise of a step."""
+        white = self.whiten.value @ jnp.concatenate([means[:, :, None], factors], axis=-1)
+        return jnp.sqrt(jnp.sum(white**2, axis=(-2, -1)))
+
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
-        raw, scale = self.mlp(x), self.scale.value
-        factors = scale[:, None] * jax.vmap(lambda row: _factor(row, len(x)))(self.factors)
-        law = GaussianMixture(jax.nn.softmax(raw[1:]), scale * self.means, factors @ jnp.swapaxes(factors, -1, -2))
+        raw, (means, factors) = self.mlp(x), self.shapes()
+        law = GaussianMixture(jax.nn.softmax(raw[1:]), means, factors @ jnp.swapaxes(factors, -1, -2))
         return self.rate.value * _positive(raw[0]), law

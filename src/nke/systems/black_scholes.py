@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.arrays import as_numbers
+from nke.data import Trajectories
 from nke.systems.base import coordinate_names
 from nke.systems.log_normal import LogNormal
 
@@ -42,6 +43,19 @@ class BlackScholes(LogNormal):
         object.__setattr__(self, "volatility", tuple(volatility.tolist()))
         object.__setattr__(self, "correlation", tuple(map(tuple, correlation.tolist())))
         object.__setattr__(self, "dimension", n)
+
+    @classmethod
+    def maximum_likelihood(cls, data: Trajectories) -> "BlackScholes":
+        """The parameters under which the data is most likely: what a fit of the true family reaches."""
+        seen = data.transitions()
+        moved, step = np.log(seen.y) - np.log(seen.x), seen.step[:, None]
+        log_growth = moved.sum(axis=0) / step.sum()
+        residual = (moved - step * log_growth) / np.sqrt(step)
+        covariance = residual.T @ residual / len(seen)
+        volatility = np.sqrt(np.diag(covariance))
+        correlation = covariance / volatility[:, None] / volatility
+        np.fill_diagonal(correlation, 1.0)
+        return cls((log_growth + volatility**2 / 2).tolist(), volatility.tolist(), correlation.tolist())
 
     @property
     def names(self) -> tuple[str, ...]:

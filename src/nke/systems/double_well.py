@@ -9,6 +9,7 @@ from jaxtyping import Float
 from nke.arrays import Array, namespace, outer
 from nke.mixtures import GaussianMixture
 from nke.systems.base import coordinate_names, scaled_identity
+from nke.systems.cubic_well import CubicWell
 from nke.systems.euler_maruyama import EulerMaruyama
 from nke.systems.parameters import require_dimension, require_numbers
 
@@ -76,6 +77,27 @@ class DoubleWell(EulerMaruyama):
         jumps = np.zeros_like(x)
         jumps[:, 0] = self.jump_scale * rng.standard_normal(len(x))
         return jumps
+
+    def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
+        """Along the axis by quadrature of the forward equation (``CubicWell``), across it exactly."""
+        if self.noise == 0:
+            raise NotImplementedError("a double well without noise has no transition density; set noise > 0")
+        x_next, x, step = self.as_transitions(x_next, x, step)
+        batch = np.broadcast_shapes(x_next.shape[:-1], x.shape[:-1], step.shape)
+        y, x = (np.broadcast_to(a, (*batch, self.dimension)).reshape(-1, self.dimension) for a in (x_next, x))
+        step = np.broadcast_to(step, batch).ravel()
+        decay = np.exp(-self.confinement * step)[:, None]
+        time = step if self.confinement == 0 else -np.expm1(-2 * self.confinement * step) / (2 * self.confinement)
+        variance = self.noise**2 * time[:, None]
+        across = -((y - decay * x)[:, 1:] ** 2) / (2 * variance) - np.log(2 * np.pi * variance) / 2
+        log_density = across.sum(axis=1)
+        well = CubicWell(self.noise, self.rate, self.jump_scale)
+        # Differences of recording times are equal only up to rounding.
+        lengths, kind = np.unique(step.astype(np.float32), return_inverse=True)
+        for i in range(len(lengths)):
+            same = kind == i
+            log_density[same] += well.log_prob(y[same, 0], x[same, 0], float(step[same].mean()))
+        return log_density.reshape(batch)
 
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
         return rng.standard_normal((trajectories, self.dimension))

@@ -1,5 +1,9 @@
-"""The discrete model behind ``log_prob`` and ``transition``: a point pushed forward as Gaussian packets."""
+"""Discrete transition models: the law of the displacement over one step, as a mixture.
 
+One of them stands behind ``log_prob``, ``transition`` and the training loss of a model.
+"""
+
+import abc
 from collections.abc import Callable
 
 import equinox as eqx
@@ -15,7 +19,25 @@ from nke.operators.operator import Step
 from nke.operators.quadrature import Quadrature, Simplex
 
 
-class ForwardPacket(eqx.Module):
+class TransitionRule(eqx.Module):
+    @abc.abstractmethod
+    def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        """Law of the next state minus x."""
+
+
+class EulerMaruyama(TransitionRule):
+    """H^s(x) * G_{s·f(x), s·a(x)}: everything frozen at x, first order in s. For comparison."""
+
+    def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        noise = jnp.sqrt(step) * generator.diffusion.factor(x)
+        mean, covariance = step * generator.advection.drift(x), noise @ noise.T
+        if generator.jump is None:
+            return GaussianMixture(jnp.ones_like(x[:1]), mean[None], covariance[None])
+        jumped = generator.jump.displacement(x, step)
+        return GaussianMixture(jumped.weights, mean + jumped.means, covariance + jumped.covariances)
+
+
+class ForwardPacket(TransitionRule):
     """e^{L s} δ_x as a mixture, by a trapezoidal rule for the moments of each packet.
 
     With f₀ = f(x), M = s·a(x + s/2·f₀) and H^s(x) = Σ_k α_k G_{β_k,γ_k}, a packet that did not jump ends as
@@ -33,7 +55,6 @@ class ForwardPacket(eqx.Module):
     quadrature: Quadrature = Simplex()
 
     def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        """Law of the next state minus x."""
         drift = generator.advection.drift
         f0 = drift(x)
         noise = jnp.sqrt(step) * generator.diffusion.factor(x + step / 2 * f0)

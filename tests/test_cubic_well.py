@@ -1,0 +1,58 @@
+"""The transition density of the double well: refinement, mass, Chapman–Kolmogorov, simulation."""
+
+import numpy as np
+import pytest
+
+from nke.systems import DoubleWell
+from nke.systems.cubic_well import CubicWell
+
+CALM, JUMPY = CubicWell(0.5, 0.0, 1.0), CubicWell(0.5, 1.0, 1.0)
+WELLS = pytest.mark.parametrize("well", [CALM, JUMPY], ids=["calm", "jumps"])
+X = np.array([-1.5, -0.2, 0.4, 1.1])
+
+
+@WELLS
+def test_splitting_errors_fall_by_four(well):
+    y = X + np.array([0.1, -0.2, 0.05, -0.1])
+    coarse, middle, fine = (well.log_prob(y, X, 0.05, refine) for refine in (1, 2, 4))
+    np.testing.assert_allclose(middle, fine, atol=2e-4)
+    ratio = np.abs(coarse - middle).max() / np.abs(middle - fine).max()
+    assert 3 < ratio < 5.5  # second order in the splitting step: 4
+
+
+@WELLS
+@pytest.mark.parametrize("step", [0.05, 0.6])
+def test_mass_is_one(well, step):
+    grid = np.linspace(-7, 7, 4001)
+    for x in X:
+        density = np.exp(well.log_prob(grid, np.full_like(grid, x), step))
+        assert np.trapezoid(density, grid) == pytest.approx(1, abs=1e-6)
+
+
+def test_chapman_kolmogorov():
+    grid = np.linspace(-6, 6, 3001)
+    for x, y in zip(X, X[::-1], strict=True):
+        there = JUMPY.log_prob(grid, np.full_like(grid, x), 0.1)
+        back = JUMPY.log_prob(np.full_like(grid, y), grid, 0.2)
+        whole = JUMPY.log_prob(np.array([y]), np.array([x]), 0.3)[0]
+        assert np.log(np.trapezoid(np.exp(there + back), grid)) == pytest.approx(whole, abs=2e-4)
+
+
+@pytest.mark.parametrize("system", [DoubleWell(dimension=2), DoubleWell(rate=0, dimension=2, confinement=0)], ids=str)
+def test_simulated_paths_follow_it(system):
+    """Probabilities of eight bins along the axis within 4 standard errors, and dt = 1e-3's own error of 0.002."""
+    step, start, count = 0.3, np.array([0.5, -0.3]), 40_000
+    ends = system.simulate_states(count, 0, [0.0, step], np.tile(start, (count, 1)))[:, -1]
+    edges = np.linspace(-0.5, 1.5, 9)
+    grid = np.linspace(edges[0], edges[-1], 8 * 40 + 1)
+    across = np.linspace(-4, 4, 801)
+    mesh = np.stack(np.meshgrid(grid, across, indexing="ij"), axis=-1)
+    density = np.trapezoid(np.exp(system.log_prob(mesh, start, step)), across, axis=1)
+    share = [np.trapezoid(density[40 * i : 40 * i + 41], grid[40 * i : 40 * i + 41]) for i in range(8)]
+    found = np.histogram(ends[:, 0], edges)[0] / count
+    np.testing.assert_array_less(np.abs(found - share), 4 * np.sqrt(np.array(share) / count) + 0.002)
+
+
+def test_without_noise_there_is_no_density():
+    with pytest.raises(NotImplementedError, match="noise > 0"):
+        DoubleWell(noise=0).log_prob(np.zeros(3), np.zeros(3), 0.1)
