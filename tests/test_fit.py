@@ -143,7 +143,8 @@ class TestOrnsteinUhlenbeck:
 def test_correlated_noise_by_every_form_of_diffusion():
     """a = [[1, ½], [½, 1]]. Full and constant factors find it; a diagonal one can only find its diagonal.
 
-    Standard errors over 3840 increments: √(2/3840) = 0.023 on the diagonal, √(1.25/3840) = 0.018 beside it.
+    Covariances grow by s·a + 2 Cov(x − μ̃, noise): with packets as wide as Σ ≈ 0.3 the second term rules the
+    standard error, √(4 Σ a/(s n)) = 0.08 for n = 3840 increments. Seeds 0 to 3 spread by that much.
     """
     states = ornstein_uhlenbeck(2, correlation=0.5)
     points = states[:, ::10].reshape(-1, 2)
@@ -151,9 +152,9 @@ def test_correlated_noise_by_every_form_of_diffusion():
         fitted = nke.fit(Trajectories(states, STEP), replace(QUICK, diffusion=form), jumps=False)
         a = fitted.model.diffusion(points)
         mean = a.mean(axis=0)
-        assert np.diag(mean) == pytest.approx([1.0, 1.0], abs=0.1), form
+        assert np.diag(mean) == pytest.approx([1.0, 1.0], abs=3 * 0.08), form
         assert mean[0, 1] == mean[1, 0]
-        assert mean[0, 1] == (0 if form is DiagonalFactor else pytest.approx(0.5, abs=0.1)), form
+        assert mean[0, 1] == (0 if form is DiagonalFactor else pytest.approx(0.5, abs=3 * 0.08)), form
         assert (np.ptp(a, axis=0) == 0).all() == (form is ConstantFactor)
         assert fitted.history["diffusion"].best >= 0, "training improved on the start"
 
@@ -294,7 +295,7 @@ class TestResult:
         assert all(seconds >= 0 for seconds in timings.values())
         stages = timings["packets"] + timings["advection"] + timings["diffusion"]
         assert stages <= timings["total"]
-        assert timings["compilation"] <= timings["advection"] + timings["diffusion"]
+        assert timings["compilation"] <= timings["total"]
 
     def test_summary(self, result):
         text = result.summary()

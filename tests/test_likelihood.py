@@ -14,18 +14,23 @@ import pytest
 from safetensors.numpy import load_file
 
 import nke
-from nke.fitting.likelihood import Likelihood
+from nke.bench.true_score import simulated_log_prob
+from nke.data import Coordinates
+from nke.fitting.likelihood import Likelihood, jumps_in_words
 from nke.fitting.loop import CHUNK, Schedule
+from nke.model.evaluation import sample
 from nke.operators import (
     Advection,
     Diffusion,
     DriftNetwork,
+    EulerMaruyama,
     ForwardPacket,
     FullFactor,
     Generator,
     JumpNetwork,
     PoissonJump,
     Simplex,
+    Strang,
     trainable,
 )
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
@@ -110,6 +115,64 @@ def test_second_order_in_mean_and_covariance():
     assert errors[0][1] / errors[1][1] > 5.5
 
 
+@pytest.mark.usefixtures("double_precision")
+@pytest.mark.parametrize("jumps", [False, True])
+def test_euler_maruyama_freezes_everything_at_the_start(jumps):
+    generator = wild_generator(2, 0, jumps)
+    x, step = jnp.array([0.3, -0.2]), jnp.asarray(0.1)
+    law = EulerMaruyama().displacement(generator, x, step)
+    mean, covariance = 0.1 * generator.advection.drift(x), 0.1 * generator.diffusion.tensor(x)
+    np.testing.assert_allclose(law.means[0], mean)
+    np.testing.assert_allclose(law.covariances[0], covariance)
+    if jumps:
+        total = generator.jump.displacement(x, step)
+        np.testing.assert_allclose(law.mean, mean + total.mean)
+        np.testing.assert_allclose(law.covariance, covariance + total.covariance)
+
+
+@pytest.mark.usefixtures("double_precision")
+def test_sampling_with_more_substeps_departs_from_the_transition_as_the_step_grows():
+    """Double well, 64 sub-steps of the splitting against one packet.
+
+    The mean motion of a single packet is of second order: its error falls by 8 when the step is halved, until
+    the sampling error (σ/√n of the mean, antithetic in nothing) hides it; at the step of the paper's data it
+    is below a hundredth of the noise.
+    """
+    system = DoubleWell(dimension=1, rate=0.0)
+    generator = Generator(Advection(system.drift), Diffusion(system.noise_matrix), None)
+    start, count, gaps = jnp.array([0.5]), 200_000, {}
+    for step in (0.05, 0.4, 0.8):
+        law = ForwardPacket().displacement(generator, start, jnp.asarray(step))
+        paths = sample(
+            generator, Strang(), jnp.tile(start, (count, 1)), jnp.array([step]), jnp.array([64]), jax.random.key(0)
+        )[0, :, 0]
+        noise = float(jnp.sqrt(law.covariance[0, 0]))
+        gaps[step] = abs(float(paths.mean() - start[0] - law.mean[0])) / noise, 4 / np.sqrt(count)
+    assert gaps[0.05][0] < 0.01 + gaps[0.05][1]
+    assert gaps[0.4][0] > gaps[0.4][1]  # beyond sampling error
+    assert gaps[0.8][0] > 3 * gaps[0.4][0]
+
+
+def test_a_jump_is_never_smaller_than_the_noise_of_a_step():
+    noise = jnp.array([[0.5, 0.0], [0.2, 0.3]])
+    network = JumpNetwork(jnp.full(2, 1e-3), noise, 1.0, 3, 8, 1, key=jax.random.key(0))
+    np.testing.assert_allclose(network.size_over_noise(*network.shapes()), 1.0, rtol=1e-5)
+    large = JumpNetwork(jnp.full(2, 5.0), noise, 1.0, 1, 8, 1, key=jax.random.key(0))
+    means, factors = large.shapes()
+    np.testing.assert_allclose(means, 0)
+    np.testing.assert_allclose(factors[0], 5.0 * (1 + 1e-3) * np.eye(2), rtol=1e-6)
+
+
+def test_jumps_as_small_as_the_noise_are_reported():
+    data = OrnsteinUhlenbeck().simulate(8, seed=3, times=np.arange(41) * 0.05)
+    calm = wild_generator(1, 0, jumps=False)
+    jump = PoissonJump(JumpNetwork(jnp.full(1, 1e-3), jnp.eye(1), 1.0, 1, 8, 1, key=jax.random.key(0)))
+    generator = Generator(calm.advection, calm.diffusion, jump)
+    model = nke.Model(generator, Coordinates.zscore(data), 0.05, data.names, data.units)
+    with pytest.warns(UserWarning, match="cannot be told from diffusion"):
+        assert jumps_in_words(model, data.transitions())["jump size"].startswith("1 times the noise of a step")
+
+
 def test_simplex_rule_has_unit_moments():
     for d in (1, 2, 3, 6):
         nodes, weights = Simplex().nodes(d)
@@ -131,6 +194,29 @@ def test_the_slope_of_ornstein_uhlenbeck_is_not_attenuated(step):
     slope = np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0]
     error = np.sqrt(2 / (512 * 100 * step))
     assert slope == pytest.approx(-1, abs=4 * error + 0.02)
+
+
+@pytest.mark.parametrize("trajectories", [6, 64], ids=["little data", "more data"])
+@pytest.mark.parametrize("d", [1, 2])
+def test_fitted_densities_integrate_to_one_and_do_not_beat_the_truth(d, trajectories):
+    """On and off the data, at the step of the data and ten times coarser."""
+    system = DoubleWell(dimension=d, rate=1.0)
+    data = system.simulate(trajectories, seed=4, times=np.arange(41) * 0.05)
+    model = nke.fit(data, QUICK, jumps=True, seed=0).model
+    for x in (0.0, 1.0, 4.0):
+        for step in (0.05, 0.5):
+            assert total_mass(model.transition(np.full(d, x), step)) == pytest.approx(1, abs=0.01)
+    seen = system.simulate(64, seed=5, times=np.arange(21) * 0.05).transitions()
+    gain = model.log_prob(seen.y, seen.x, seen.step) - system.log_prob(seen.y, seen.x, seen.step)
+    assert gain.mean() < 2 * gain.std() / np.sqrt(len(gain))
+
+
+def test_simulated_true_score_agrees_with_the_exact_one():
+    """Importance sampling over three sub-steps: 4 standard errors of 300 paired differences, and its bias."""
+    system = DoubleWell(dimension=2)
+    seen = system.simulate(60, seed=6, times=np.arange(6) * 0.05).transitions()
+    gap = simulated_log_prob(system, seen, substeps=3, samples=512) - system.log_prob(seen.y, seen.x, seen.step)
+    assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(len(gap)) + 0.01
 
 
 @pytest.fixture(scope="module")

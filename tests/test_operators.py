@@ -850,7 +850,7 @@ class TestNetworks:
             (lambda key: DriftNetwork(jnp.ones(3), 8, 1, key=key), 1),
             *((lambda key, kind=kind: kind(jnp.asarray(START), 8, 1, key=key), 1) for kind in FACTOR_CLASSES),
             (lambda key: MixtureDensityNetwork(jnp.ones(3), 0.1, 2, 8, 1, key=key), 1),
-            (lambda key: JumpNetwork(jnp.ones(3), 0.1 * jnp.eye(3), 1.0, 2, 8, 1, key=key), 2),
+            (lambda key: JumpNetwork(jnp.ones(3), 0.1 * jnp.eye(3), 1.0, 2, 8, 1, key=key), 3),
         ],
         ids=["drift", "full", "diagonal", "constant", "mixture density", "jump"],
     )

@@ -276,7 +276,7 @@ class TestRefusals:
     @pytest.mark.parametrize("format_version", ["1", "0", "2.0", ""])
     def test_other_format_version(self, payload, refused, format_version):
         metadata = header_of(payload)["__metadata__"] | {"format_version": format_version, "nke_version": "9.9"}
-        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads format 1")
+        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads format 2")
 
     def test_another_kind_of_safetensors(self, refused, tmp_path):
         save_file({"weight": np.ones(3, np.float32)}, tmp_path / "other.safetensors")

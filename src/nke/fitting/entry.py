@@ -5,6 +5,7 @@ from pathlib import Path
 
 from nke.data import Coordinates, Trajectories
 from nke.fitting.checkpoint import Checkpoint, fingerprint
+from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.loop import FitRun
 from nke.fitting.moments import MomentMatching
@@ -42,7 +43,8 @@ def fit(
         seen = data.transitions()
         scaling = (coordinates.shift, coordinates.scale, coordinates.time_unit)
         store = Checkpoint(checkpoint, fingerprint(seen.x, seen.y, seen.step, method, jumps, seed, *scaling))
-    with progress_bar(progress) as stage:
+    with progress_bar(progress) as stage, compilation_clock() as compilation:
         result = method.fit(data, coordinates, jumps, FitRun(seed, stage, store))
     result.timings["total"] = time.perf_counter() - began
+    result.timings["compilation"] = compilation.seconds
     return result

@@ -34,7 +34,8 @@ from nke.operators import (
 
 SOME = 100_000  # transitions that averages of the data are taken over
 SKEW = 2.0  # preference for large motions in the batches of a fit with jumps: see docs/design.md
-WEIGHT_DECAY = 0.1
+WEIGHT_DECAY = 0.15  # of the networks' matrices
+PATIENCE = 15  # chunks: the last, slow steps are mostly the best, so a fit hardly ever stops early
 MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
 SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cannot be told from diffusion
 NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells apart
@@ -82,7 +83,11 @@ class Likelihood:
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         clock = time.perf_counter()
         training, checking = (part.transitions() for part in data.split(self.held_out, run.seed))
-        decided = {"data": f"{len(training)} transitions to train, {len(checking)} held out"}
+        decided = {
+            "data": f"{len(training)} transitions to train, {len(checking)} held out",
+            "method": f"Kolmogorov likelihood by {type(self.rule).__name__}; noise {self.diffusion.__name__}; "
+            f"networks of {self.depth} × {self.width}",
+        }
         some = _some(training, np.random.default_rng(run.seed))
         if jumps is None:
             jumps, decided["jumps"] = has_jumps(some, coordinates, np.random.default_rng(run.seed))
@@ -94,7 +99,7 @@ class Likelihood:
         model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, self.rule)
         checked = _some(checking, np.random.default_rng(run.seed))
         if jumps:
-            decided |= _jumps_in_words(model, checked)
+            decided |= jumps_in_words(model, checked)
         decided["score"] = f"{_score(model, checked):.4f} mean log density per held-out transition"
         return FitResult(model, trainer.history, {"preparation": prepared, **trainer.timings()}, decided)
 
@@ -122,7 +127,7 @@ class Likelihood:
 
 def _schedule(dimension: int) -> Schedule:
     """Functions of fewer variables are learned in fewer steps."""
-    return Schedule(steps=min(1000 * dimension, 3000), weight_decay=WEIGHT_DECAY, particles=1024)
+    return Schedule(min(1000 * dimension, 3000), weight_decay=WEIGHT_DECAY, patience=PATIENCE, particles=1024)
 
 
 def series_order(expected: float, components: int) -> int:
@@ -157,7 +162,7 @@ def _score(model: Model, part: Transitions) -> float:
     return float(model.log_prob(part.y, part.x, part.step).mean())
 
 
-def _jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
+def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
     """Rate and size of the jumps; warns where they cannot be trusted."""
     assert isinstance(model.generator.jump, PoissonJump)
     assert isinstance(model.generator.jump.measure, JumpNetwork)
@@ -184,5 +189,5 @@ def _jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
     return {
         "jump rate": f"{middle:.3g} per unit time (5 % to 95 % of the states: {low:.3g} to {high:.3g}), "
         f"{expected:.2g} a step",
-        "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step",
+        "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step, component by component",
     }

@@ -31,7 +31,7 @@ class Schedule:
     weight_decay: float = 1e-4
     patience: int = 5  # chunks without a better held-out loss before stopping
     particles: int = 2048  # per step, in whole blocks of packets
-    averaged: int = 100  # steps over which the parameters are averaged (exponentially)
+    averaged: int = 100  # steps over which the parameters are averaged (exponentially), at most a tenth of those done
 
     def __post_init__(self):
         if min(self.steps, self.patience, self.particles, self.averaged) < 1:
@@ -55,7 +55,6 @@ class Curve(NamedTuple):
     held_out: Float[np.ndarray, " chunks"]
     best: int  # index of the chunk whose parameters were kept
     seconds: float
-    compile_seconds: float
 
 
 class Blocks(NamedTuple):
@@ -98,7 +97,7 @@ def minimise(
     checkpoint the state is saved after every chunk, and a later call goes on from there to the same result.
     """
     trained, fixed = eqx.partition(start, trainable(start))
-    state = State(trained, schedule.optimiser().init(trained), trained)
+    state = State(trained, schedule.optimiser().init(trained), trained, jnp.asarray(0))
     best, run = trained, Run()
     if checkpoint is not None and (saved := checkpoint.load((state, best))):
         (state, best), run = saved
@@ -133,6 +132,7 @@ class State(NamedTuple):
     trained: PyTree[Array]
     optimiser: PyTree
     averaged: PyTree[Array]
+    done: Int[Array, ""]
 
 
 @dataclass
@@ -157,9 +157,7 @@ class Run:
 
     def curve(self) -> Curve:
         steps, train, held_out, seconds = map(np.asarray, zip(*self.rows, strict=True))
-        # The first chunk compiled as well as ran; the second only ran.
-        compiling = max(0.0, float(seconds[0] - seconds[1])) if len(seconds) > 1 else 0.0
-        return Curve(steps, train, held_out, self.best_chunk, float(seconds.sum()), compiling)
+        return Curve(steps, train, held_out, self.best_chunk, float(seconds.sum()))
 
 
 class StageCheckpoint(NamedTuple):
@@ -199,8 +197,7 @@ class Trainer:
         return best
 
     def timings(self) -> dict[str, float]:
-        compilation = sum(curve.compile_seconds for curve in self.history.values())
-        return {name: curve.seconds for name, curve in self.history.items()} | {"compilation": compilation}
+        return {name: curve.seconds for name, curve in self.history.items()}
 
 
 @dataclass(frozen=True)
@@ -230,8 +227,9 @@ def _advance(
         value, gradient = jax.value_and_grad(objective)(state.trained)
         updates, optimiser_state = optimiser.update(gradient, state.optimiser, state.trained)
         trained = optax.apply_updates(state.trained, updates)
-        averaged = optax.incremental_update(trained, state.averaged, 1 / schedule.averaged)
-        return State(trained, optimiser_state, averaged), value
+        window = jnp.minimum(1 + state.done / 10, schedule.averaged)
+        averaged = jax.tree.map(lambda mean, new: mean + (new - mean) / window, state.averaged, trained)
+        return State(trained, optimiser_state, averaged, state.done + 1), value
 
     state, values = jax.lax.scan(step, state, keys)
     return state, jnp.mean(values)

@@ -30,8 +30,7 @@ def start_without_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray,
 
 
 def start_with_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Start:
-    jumped = motion_size(moved, step)
-    jumped = (jumped > np.quantile(jumped, 1 - FIRST_GUESS)).astype(float)
+    jumped = _largest(motion_size(moved, step))
     spread, jump = _covariances(moved, step, jumped)
     for _ in range(ITERATIONS):
         chance = np.clip(jumped.mean(), LEAST, 1 - LEAST)
@@ -39,6 +38,13 @@ def start_with_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " 
         jumped = expit(logit(chance) + log_normal_density(moved, step[:, None, None] * spread + jump) - calm)
         spread, jump = _covariances(moved, step, jumped)
     return Start(spread, jump, max(float(jumped.mean()), LEAST) / float(step.mean()))
+
+
+def _largest(size: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
+    """1 for about ``FIRST_GUESS`` of the largest, with ties unless half of all tie."""
+    threshold = np.quantile(size, 1 - FIRST_GUESS)
+    tied = size >= threshold
+    return (tied if tied.mean() < 0.5 else size > threshold).astype(float)
 
 
 def motion_size(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:

@@ -4,6 +4,7 @@ All of them live in dimensionless coordinates; ``scale`` vectors carry the sizes
 that what is learned is of order one. Heads start small: training begins at the data's own averages.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,6 +17,7 @@ from nke.arrays import tril_matrix
 from nke.mixtures import GaussianMixture
 
 FLOOR = 1e-3  # smallest standard deviation, as a fraction of the data's own
+BEND = 0.1  # how sharply a noise factor bends away from the straight line to stay positive
 
 
 class Fixed(eqx.Module):
@@ -54,11 +56,20 @@ def _positive(raw: Array) -> Array:
     return jax.nn.softplus(raw + np.log(np.expm1(1.0)))
 
 
-def _factor(raw: Float[Array, " n"], d: int) -> Float[Array, "d d"]:
+def _nearly_linear(raw: Array) -> Array:
+    """(u + √(u² + b))/2, shifted so that 0 maps to 1: positive, and close to 1 + raw where it can be.
+
+    Noise in proportion to the state is then almost within reach of a linear skip.
+    """
+    u = raw + 1 - BEND / 4
+    return (u + jnp.sqrt(u**2 + BEND)) / 2
+
+
+def _factor(raw: Float[Array, " n"], d: int, positive: Callable[[Array], Array] = _positive) -> Float[Array, "d d"]:
     """Lower-triangular factor with positive diagonal; raw = 0 is the identity."""
     lower = tril_matrix(raw, d)
     diagonal = jnp.diagonal(lower)
-    return lower - jnp.diag(diagonal) + jnp.diag(_positive(diagonal) + FLOOR)
+    return lower - jnp.diag(diagonal) + jnp.diag(positive(diagonal) + FLOOR)
 
 
 class DriftNetwork(eqx.Module):
@@ -87,7 +98,7 @@ class FullFactor(eqx.Module):
         self.start = Fixed(jnp.asarray(start))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        return self.start.value @ _factor(self.body(x), len(x))
+        return self.start.value @ _factor(self.body(x), len(x), _nearly_linear)
 
 
 class DiagonalFactor(eqx.Module):
@@ -101,7 +112,7 @@ class DiagonalFactor(eqx.Module):
         self.start = Fixed(jnp.linalg.norm(jnp.asarray(start), axis=-1))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        return jnp.diag(self.start.value * (_positive(self.body(x)) + FLOOR))
+        return jnp.diag(self.start.value * (_nearly_linear(self.body(x)) + FLOOR))
 
 
 class ConstantFactor(eqx.Module):
@@ -116,7 +127,7 @@ class ConstantFactor(eqx.Module):
         self.start = Fixed(jnp.asarray(start))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        return self.start.value @ _factor(self.raw, len(x))
+        return self.start.value @ _factor(self.raw, len(x), _nearly_linear)
 
 
 class JumpMixture(NamedTuple):

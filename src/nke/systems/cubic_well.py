@@ -29,7 +29,7 @@ class CubicWell:
         count = refine * 2 ** max(1, int(np.ceil(np.log2(step / SHORT))))
         short = step / count
         reach = max(np.abs(x).max(), np.abs(y).max(), 1.0) + 6 * self.noise * np.sqrt(step)
-        reach += self.jump_scale if self.rate > 0 else 0.0
+        reach += 3 * self.jump_scale if self.rate > 0 else 0.0
         grid = np.linspace(-reach, reach, 2 * int(np.ceil(reach * GRID / (self.noise * np.sqrt(short)))) + 1)
         width = grid[1] - grid[0]
         between = np.linalg.matrix_power(width * self._kernel(grid[None, :], grid[:, None], short), count - 2)

@@ -1,0 +1,27 @@
+"""How much of a fit's time went into compilation."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import jax
+
+
+class CompilationClock:
+    """Seconds that JAX spent on tracing, lowering and compiling."""
+
+    seconds: float = 0.0
+
+    def hear(self, event: str, duration_secs: float, **kwargs: str | int) -> None:
+        if event.startswith("/jax/core/compile/"):
+            self.seconds += duration_secs
+
+
+@contextmanager
+def compilation_clock() -> Iterator[CompilationClock]:
+    clock = CompilationClock()
+    listener = clock.hear  # one object, so that it can be taken off again
+    jax.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        yield clock
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listener)
