@@ -6,11 +6,20 @@ import time
 import numpy as np
 from scipy.signal import lfilter
 
-from nke.bench.tables import console
+from nke.bench.tables import console, print_rows
 from nke.data import Trajectories
 from nke.fitting import fit
 
 ROWS, STEP = 10_000_000, 1e-3
+SEEDS = range(5)
+TARGETS = {
+    "jump rate": "1.75 ± 3 %",
+    "jump variance": "2.5 ± 4 %",
+    "b²": "0.5625 ± 3 %",
+    "slope": "truth −0.5",
+    "seconds": "≤ 30",
+    "others": "≤ jumpdiff's seconds",
+}
 SLOPE, NOISE, RATE, JUMP_VARIANCE = -0.5, 0.75, 1.75, 2.5
 
 
@@ -22,37 +31,38 @@ def simulate(rows: int, seed: int) -> np.ndarray:
     return np.asarray(lfilter([1.0], [1.0, -(1 + SLOPE * STEP)], kicks))
 
 
-def main(seed: int = 0) -> None:
-    path = simulate(ROWS, seed)
-    clock = time.perf_counter()
-    result = fit(Trajectories(path, STEP), jumps=True, seed=seed)
-    total = time.perf_counter() - clock
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    model = result.model
-    x = np.random.default_rng(seed).choice(path, 2000)[:, None]
-    found = {
-        "jump rate": (model.jump_rate(x).mean(), RATE, "3 %"),
-        "jump variance": (model.jump_law(x).covariance.mean(), JUMP_VARIANCE, "4 %"),
-        "b²": (model.diffusion(x).mean(), NOISE**2, "3 %"),
-        "slope": (np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0], SLOPE, "none set"),
-    }
-    for name, (value, truth, target) in found.items():
-        console.print(f"{name}: {value:.4f}, truth {truth:g}: {value / truth - 1:+.2%} (target {target})")
-    compilation = result.timings["compilation"]
-    console.print(
-        f"nke: {total - compilation:.1f} s and {compilation:.1f} s of compilation (target ≤ 30 s in all); "
-        f"{memory:.2f} GB at most, the path itself {path.nbytes / 1e9:.2f} GB"
-    )
+def main() -> None:
+    print_rows("path of 1e7 rows, nke", [_nke(seed) for seed in SEEDS], TARGETS)
     try:
         import jumpdiff  # pyright: ignore[reportMissingImports] - a peer, not a dependency
     except ImportError:
-        console.print("jumpdiff is not installed: pip install jumpdiff==0.4.2 to see it on the same array")
+        console.print("jumpdiff is not installed: pip install jumpdiff==0.4.2 to see it on the same arrays")
         return
+
+    def measure(seed: int) -> dict[str, float]:
+        path = simulate(ROWS, seed)
+        clock = time.perf_counter()
+        _, moments = jumpdiff.moments(timeseries=path)
+        size, rate = jumpdiff.jump_amplitude(moments), jumpdiff.jump_rate(moments)
+        seconds = time.perf_counter() - clock
+        return {"jump rate": float(rate[0]) / STEP, "jump variance": float(size[0]), "seconds": seconds}
+
+    print_rows("path of 1e7 rows, jumpdiff", [measure(seed) for seed in SEEDS])
+
+
+def _nke(seed: int) -> dict[str, float]:
+    path = simulate(ROWS, seed)
     clock = time.perf_counter()
-    _, moments = jumpdiff.moments(timeseries=path)
-    size, rate = jumpdiff.jump_amplitude(moments), jumpdiff.jump_rate(moments) / STEP
-    console.print(
-        f"jumpdiff: {time.perf_counter() - clock:.1f} s; jump rate {float(rate[0]):.4f} "
-        f"({float(rate[0]) / RATE - 1:+.2%}), jump variance {float(size[0]):.4f} "
-        f"({float(size[0]) / JUMP_VARIANCE - 1:+.2%})"
-    )
+    result = fit(Trajectories(path, STEP), jumps=True, seed=seed)
+    total, compilation = time.perf_counter() - clock, result.timings["compilation"]
+    model, x = result.model, np.random.default_rng(seed).choice(path, 2000)[:, None]
+    return {
+        "jump rate": float(model.jump_rate(x).mean()),
+        "jump variance": float(model.jump_law(x).covariance.mean()),
+        "b²": float(model.diffusion(x).mean()),
+        "slope": float(np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0]),
+        "seconds": total,
+        "of them compilation": compilation,
+        "others": total - compilation,
+        "largest memory so far, GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+    }

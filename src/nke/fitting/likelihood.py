@@ -153,9 +153,15 @@ def _float32(a: np.ndarray) -> Float[Array, "..."]:
 def _blocks(part: Transitions, coordinates: Coordinates, skew: float) -> Blocks:
     """Transitions by falling size of the motion: every batch then has its share of large and small ones."""
     moved, step = coordinates.displacement_to(part.displacement), coordinates.step_to(part.step)
-    order = np.argsort(-motion_size(moved, step).astype(np.float32))
+    order = _largest_first(motion_size(moved, step))
     steps = Steps(_float32(coordinates.to(part.x)[order]), _float32(moved[order]), _float32(step[order]))
     return Blocks(steps, len(part), 1, skew)
+
+
+def _largest_first(size: Float[np.ndarray, " t"]) -> Int[np.ndarray, " t"]:
+    """Indices by falling size, told apart to 16 bits: a radix sort takes a fifth of the time of a full one."""
+    typical = np.median(size) or 1.0
+    return np.argsort((np.iinfo(np.uint16).max * (typical / (typical + size))).astype(np.uint16), kind="stable")
 
 
 def _score(model: Model, part: Transitions) -> float:

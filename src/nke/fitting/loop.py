@@ -18,7 +18,7 @@ from nke.operators import trainable
 
 CHUNK = 200  # optimisation steps per compiled call
 EVALUATED = 4096  # particles at a time when the held-out loss is computed
-CHECKED = 1 << 16  # held-out particles at most: more would cost more than they tell
+CHECKED = 1 << 15  # held-out particles at most: more would cost more than they tell
 CLIP = 1.0  # of the gradient's norm
 
 
@@ -91,14 +91,15 @@ def minimise(
 ) -> tuple[Any, Curve]:
     """Minimises the mean of ``loss(parameters, arrays, block)`` over the blocks.
 
-    The parameters are averaged along the way, and the average with the least held-out loss is returned.
+    The parameters are averaged along the way, and the average with the least held-out loss is returned; the
+    last one where fewer blocks are drawn than there are, since nothing can be fitted too closely then.
     ``report`` hears of the steps done, ``watch`` of the averaged parameters after every chunk.
     ``loss`` must be hashable by value (a function or an equinox Module), so that it compiles once. With a
     checkpoint the state is saved after every chunk, and a later call goes on from there to the same result.
     """
     trained, fixed = eqx.partition(start, trainable(start))
     state = State(trained, schedule.optimiser().init(trained), trained, jnp.asarray(0))
-    best, run = trained, Run()
+    best, run = trained, Run(keep_last=_drawn(schedule, train) * schedule.steps <= train.blocks)
     if checkpoint is not None and (saved := checkpoint.load((state, best))):
         (state, best), run = saved
         report(run.done)
@@ -139,6 +140,7 @@ class State(NamedTuple):
 class Run:
     """How far a minimisation has come; plain numbers, so that it can be saved."""
 
+    keep_last: bool = False
     done: int = 0
     best_value: float = float("inf")
     best_chunk: int = -1
@@ -148,10 +150,10 @@ class Run:
         return self.done >= schedule.steps or len(self.rows) - 1 - self.best_chunk >= schedule.patience
 
     def record(self, count: int, train: float, held_out: float, seconds: float) -> bool:
-        """Notes a chunk; whether it is the best so far."""
+        """Notes a chunk; whether its parameters are to be kept."""
         self.done += count
         self.rows.append((self.done, train, held_out, seconds))
-        if better := held_out < self.best_value:
+        if better := self.keep_last or held_out < self.best_value:
             self.best_value, self.best_chunk = held_out, len(self.rows) - 1
         return better
 
@@ -218,7 +220,7 @@ def _advance(
     loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys
 ) -> tuple[State, Float[Array, ""]]:
     optimiser = schedule.optimiser()
-    drawn = max(1, round(schedule.particles / train.particles))
+    drawn = _drawn(schedule, train)
 
     def step(state: State, key: PRNGKeyArray):
         # One number in each of equal intervals: every batch has its share of every rank.
@@ -233,6 +235,11 @@ def _advance(
 
     state, values = jax.lax.scan(step, state, keys)
     return state, jnp.mean(values)
+
+
+def _drawn(schedule: Schedule, train: Blocks) -> int:
+    """Blocks per step."""
+    return max(1, round(schedule.particles / train.particles))
 
 
 def _weighted_mean(loss: Loss, parameters: Any, data: Blocks, uniform: Float[Array, " n"]) -> Float[Array, ""]:

@@ -50,7 +50,7 @@ def _largest(size: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
 def motion_size(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
     """Length of each displacement over √step, coordinates in units of their typical motion."""
     scale = np.median(np.abs(moved), axis=0)
-    return np.linalg.norm(moved / np.where(scale > 0, scale, 1.0), axis=1) / np.sqrt(step)
+    return np.sqrt(np.sum((moved / np.where(scale > 0, scale, 1.0)) ** 2, axis=1) / step)
 
 
 def _covariances(moved, step, jumped) -> tuple[Float[np.ndarray, "d d"], Float[np.ndarray, "d d"]]:
