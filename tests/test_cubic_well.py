@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from nke.systems import DoubleWell
 from nke.systems.cubic_well import CubicWell
@@ -39,19 +40,26 @@ def test_chapman_kolmogorov():
         assert np.log(np.trapezoid(np.exp(there + back), grid)) == pytest.approx(whole, abs=1e-5)
 
 
-@pytest.mark.parametrize("system", [DoubleWell(dimension=2), DoubleWell(rate=0, dimension=2, confinement=0)], ids=str)
+@pytest.mark.parametrize("system", [DoubleWell(dimension=1), DoubleWell(rate=0, dimension=1)], ids=["jumps", "calm"])
 def test_simulated_paths_follow_it(system):
-    """Probabilities of eight bins along the axis within 4 standard errors, and dt = 1e-3's own error of 0.002."""
-    step, start, count = 0.3, np.array([0.5, -0.3]), 40_000
-    ends = system.simulate_states(count, 0, [0.0, step], np.tile(start, (count, 1)))[:, -1]
+    """Probabilities of eight bins within 4 standard errors, and dt = 1e-3's own error of 0.002."""
+    step, count = 0.3, 40_000
+    ends = system.simulate_states(count, 0, [0.0, step], np.full((count, 1), 0.5))[:, -1, 0]
     edges = np.linspace(-0.5, 1.5, 9)
     grid = np.linspace(edges[0], edges[-1], 8 * 40 + 1)
-    across = np.linspace(-4, 4, 801)
-    mesh = np.stack(np.meshgrid(grid, across, indexing="ij"), axis=-1)
-    density = np.trapezoid(np.exp(system.log_prob(mesh, start, step)), across, axis=1)
+    density = np.exp(system.log_prob(grid[:, None], [0.5], step))
     share = [np.trapezoid(density[40 * i : 40 * i + 41], grid[40 * i : 40 * i + 41]) for i in range(8)]
-    found = np.histogram(ends[:, 0], edges)[0] / count
+    found = np.histogram(ends, edges)[0] / count
     np.testing.assert_array_less(np.abs(found - share), 4 * np.sqrt(np.array(share) / count) + 0.002)
+
+
+@pytest.mark.parametrize("confinement", [0.0, 1.5])
+def test_across_the_axis_it_is_ornstein_uhlenbeck(confinement):
+    whole, axis = DoubleWell(confinement=confinement), DoubleWell(dimension=1)
+    x, y, step = np.array([0.5, -0.3, 0.2]), np.array([0.6, -0.1, 0.1]), 0.3
+    variance = 0.25 * (step if confinement == 0 else (1 - np.exp(-2 * confinement * step)) / (2 * confinement))
+    across = norm.logpdf(y[1:], x[1:] * np.exp(-confinement * step), np.sqrt(variance)).sum()
+    assert whole.log_prob(y, x, step) == pytest.approx(axis.log_prob(y[:1], x[:1], step) + across, rel=1e-9)
 
 
 def test_without_noise_there_is_no_density():

@@ -140,7 +140,7 @@ def test_sampling_with_more_substeps_departs_from_the_transition_as_the_step_gro
     """
     system = DoubleWell(dimension=1, rate=0.0)
     generator = Generator(Advection(system.drift), Diffusion(system.noise_matrix), None)
-    start, count, gaps = jnp.array([0.5]), 200_000, {}
+    start, count, gaps = jnp.array([0.5]), 100_000, {}
     for step in (0.05, 0.4, 0.8):
         law = ForwardPacket().displacement(generator, start, jnp.asarray(step))
         paths = sample(
@@ -189,7 +189,7 @@ def test_the_slope_of_ornstein_uhlenbeck_is_not_attenuated(step):
     """
     system = OrnsteinUhlenbeck()
     data = system.simulate(512, seed=1, times=np.arange(101) * step)
-    model = nke.fit(data, Likelihood(schedule=Schedule(steps=600)), jumps=False, seed=0).model
+    model = nke.fit(data, Likelihood(schedule=Schedule(steps=400)), jumps=False, seed=0).model
     x = np.linspace(-1, 1, 41)[:, None]
     slope = np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0]
     error = np.sqrt(2 / (512 * 100 * step))

@@ -98,18 +98,16 @@ def run_seed(method: str, name: str, seed: int) -> dict[str, float]:
     return row | {"its s.e.": float(gain.std() / np.sqrt(len(gain))), "seconds": result.timings["total"]}
 
 
-def main() -> None:
-    """Every method on every system, then the scores paired over the seeds."""
-    scores: dict[tuple[str, str], np.ndarray] = {}
-    for name in SYSTEMS:
-        for method in METHODS:
-            rows = [run_seed(method, name, seed) for seed in SEEDS]
-            print_rows(f"{name}: {method}", rows, TARGETS.get((method, name)))
-            scores[name, method] = np.array([row["score"] for row in rows])
-    for name in SYSTEMS:
-        for other in list(METHODS)[1:]:
-            gain = mean_and_error((scores[name, "likelihood"] - scores[name, other]).tolist())
-            console.print(f"{name}: held-out score of likelihood minus {other}: {gain} nats per transition")
+def compare(name: str) -> None:
+    """Every method on one system, then the scores paired over the seeds."""
+    scores: dict[str, np.ndarray] = {}
+    for method in METHODS:
+        rows = [run_seed(method, name, seed) for seed in SEEDS]
+        print_rows(f"{name}: {method}", rows, TARGETS.get((method, name)))
+        scores[method] = np.array([row["score"] for row in rows])
+    for other in list(METHODS)[1:]:
+        gain = mean_and_error((scores["likelihood"] - scores[other]).tolist())
+        console.print(f"{name}: held-out score of likelihood minus {other}: {gain} nats per transition")
 
 
 def half_of_the_rows() -> None:

@@ -1,6 +1,6 @@
 """``make verify``: what the documentation claims, measured, beside what it is to be.
 
-``python -m nke.bench.verify recovery cost`` runs some of the parts.
+``python -m nke.bench.verify slopes cost`` runs some of the parts.
 """
 
 import sys
@@ -9,7 +9,9 @@ from nke.bench import biases, cost, forms, long_path, recovery
 from nke.bench.tables import console
 
 PARTS = {
-    "recovery": recovery.main,
+    "double-well": lambda: recovery.compare("double well"),
+    "lorenz": lambda: recovery.compare("Lorenz (0.3)"),
+    "black-scholes": lambda: recovery.compare("Black–Scholes"),
     "half": recovery.half_of_the_rows,
     "slopes": biases.slopes,
     "thresholds": biases.thresholds,
