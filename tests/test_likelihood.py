@@ -280,6 +280,8 @@ def test_hard_data_gives_a_finite_model_or_a_clear_refusal(case):
 
 
 FIT = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 import numpy as np, nke
 from nke.fitting.loop import Schedule
 data = nke.systems.OrnsteinUhlenbeck().simulate(64, seed=2, times=np.arange(21) * 0.05)
