@@ -65,7 +65,8 @@ class Likelihood:
 
     ``diffusion`` is the form of the noise factor, ``components`` the number of Gaussians in the law of one
     jump (``width``, ``depth``: of the networks). The best parameters on a held-out share are kept. ``rule`` is
-    the discrete model of one step. Without a ``schedule`` training takes 1000 steps per coordinate, at most 3000.
+    the discrete model of one step. Without a ``schedule`` training takes 1000 steps per coordinate, at most 3000;
+    one of your own replaces all of the default one, its weight decay and patience too.
     """
 
     components: int = 1

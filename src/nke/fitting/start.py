@@ -1,7 +1,7 @@
 """Where training begins: a two-Gaussian law of the displacements, the same at every state.
 
-u = Δx/√s is N(0, C) without a jump and Δx is N(0, G) with one; expectation maximisation gives C, G and the
-share of steps with a jump. Nothing of it stays fixed.
+Δx is N(0, s·C) without a jump and N(0, s·C + G) with one; expectation maximisation gives C, G and the share of
+steps with a jump. G is read off whole displacements, so it starts too large by s·C; training corrects it.
 """
 
 from typing import NamedTuple
