@@ -38,14 +38,14 @@ from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
 QUICK = Likelihood(schedule=Schedule(steps=2 * CHUNK, particles=512))
 
 
-def wild_generator(d: int, seed: int, jumps: bool) -> Generator:
+def wild_generator(d: int, seed: int, jumps: bool, size: float = 1.0) -> Generator:
     """Networks with large random weights: steep drift, strongly varying noise and rate."""
     keys = jax.random.split(jax.random.key(seed), 3)
     parts = [DriftNetwork(jnp.ones(d), 16, 2, key=keys[0]), FullFactor(jnp.eye(d), 16, 2, key=keys[1])]
     parts.append(JumpNetwork(jnp.ones(d), 0.1 * jnp.eye(d), 2.0, 2, 16, 2, key=keys[2]))
     rng = np.random.default_rng(seed)
     trained, fixed = eqx.partition(parts, trainable(parts))
-    shaken = jax.tree.map(lambda leaf: leaf + jnp.asarray(rng.normal(size=leaf.shape), leaf.dtype), trained)
+    shaken = jax.tree.map(lambda leaf: leaf + jnp.asarray(size * rng.normal(size=leaf.shape), leaf.dtype), trained)
     drift, factor, jump = eqx.combine(shaken, fixed)
     return Generator(Advection(drift), Diffusion(factor), PoissonJump(jump) if jumps else None)
 
@@ -71,14 +71,14 @@ def test_the_density_integrates_to_one_for_any_networks(d, step, jumps):
     """Also where the step is far too coarse for the drift: the trapezoid change of variables fails there."""
     checked = 0
     for seed in range(4):
-        generator = wild_generator(d, seed, jumps)
+        generator = wild_generator(d, seed, jumps, size=1.0 if d == 1 else 0.3)
         x = jnp.full(d, 0.3 * seed)
         law = ForwardPacket().displacement(generator, x, jnp.asarray(step)).numpy()
         round_enough = np.linalg.cond(law.covariances).max() < 1e2  # a slanted needle falls through the grid
         checked += round_enough
         if round_enough:
             assert total_mass(law) == pytest.approx(1, abs=0.01)
-    assert checked > 0
+    assert checked >= 2
 
 
 @pytest.mark.usefixtures("double_precision")
@@ -105,7 +105,7 @@ def test_second_order_in_mean_and_covariance():
         return mean, ((grid - mean) ** 2 * density).sum() * width
 
     errors = []
-    for step in (0.4, 0.2):
+    for step in (0.2, 0.1):
         law = ForwardPacket().displacement(generator, x, jnp.asarray(step))
         mean, variance = reference(step)
         growth = np.exp(2 * (1 - 3 * 0.16) * step) * 1e-4  # of the narrow start of the reference
@@ -141,7 +141,7 @@ def test_sampling_with_more_substeps_departs_from_the_transition_as_the_step_gro
     system = DoubleWell(dimension=1, rate=0.0)
     generator = Generator(Advection(system.drift), Diffusion(system.noise_matrix), None)
     start, count, gaps = jnp.array([0.5]), 100_000, {}
-    for step in (0.05, 0.4, 0.8):
+    for step in (0.05, 0.8, 1.6):
         law = ForwardPacket().displacement(generator, start, jnp.asarray(step))
         paths = sample(
             generator, Strang(), jnp.tile(start, (count, 1)), jnp.array([step]), jnp.array([64]), jax.random.key(0)
@@ -149,8 +149,8 @@ def test_sampling_with_more_substeps_departs_from_the_transition_as_the_step_gro
         noise = float(jnp.sqrt(law.covariance[0, 0]))
         gaps[step] = abs(float(paths.mean() - start[0] - law.mean[0])) / noise, 4 / np.sqrt(count)
     assert gaps[0.05][0] < 0.01 + gaps[0.05][1]
-    assert gaps[0.4][0] > gaps[0.4][1]  # beyond sampling error
-    assert gaps[0.8][0] > 3 * gaps[0.4][0]
+    assert gaps[0.8][0] > gaps[0.8][1]  # beyond sampling error
+    assert gaps[1.6][0] > 3 * gaps[0.8][0]
 
 
 def test_a_jump_is_never_smaller_than_the_noise_of_a_step():

@@ -2,6 +2,8 @@
 
 from nke.arrays.linear_algebra import (
     cholesky,
+    inverse,
+    inverse_lower,
     log_normal_density,
     outer,
     solve_lower,
@@ -14,6 +16,8 @@ __all__ = [
     "Array",
     "as_numbers",
     "cholesky",
+    "inverse",
+    "inverse_lower",
     "log_normal_density",
     "namespace",
     "outer",

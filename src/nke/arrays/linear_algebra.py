@@ -14,6 +14,7 @@ from jaxtyping import Float, Shaped
 from nke.arrays.namespace import Array, namespace
 
 UNROLLED = 8
+LEAST_PIVOT = 0.25
 
 
 def symmetrise(a: Shaped[Array, "*batch d d"]) -> Shaped[Array, "*batch d d"]:
@@ -88,20 +89,44 @@ def _log_density(residual: Array, covariance: Array) -> tuple[Array, Array, Arra
     """log G_{0,Σ}(r), the inverse factor L⁻¹ and L⁻¹r."""
     xp = namespace(residual)
     d = residual.shape[-1]
-    inverse = _inverse_lower(cholesky(covariance))
+    inverse = inverse_lower(cholesky(covariance))
     white = xp.sum(inverse * residual[..., None, :], axis=-1)
     log_volume = -sum(xp.log(inverse[..., i, i]) for i in range(d))
     value = -0.5 * xp.sum(white**2, axis=-1) - log_volume - 0.5 * d * math.log(2 * math.pi)
     return xp.asarray(value), inverse, white
 
 
-def _inverse_lower(lower: Array) -> Array:
+def inverse_lower(lower: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
     xp, d = namespace(lower), lower.shape[-1]
     if d > UNROLLED and xp is not np:
         eye = jnp.broadcast_to(jnp.eye(d, dtype=lower.dtype), lower.shape)
         return jax.scipy.linalg.solve_triangular(lower, eye, lower=True)
     columns = [solve_lower(lower, xp.broadcast_to(xp.eye(d, dtype=lower.dtype)[j], lower.shape[:-1])) for j in range(d)]
     return xp.stack(columns, axis=-1)
+
+
+@jax.custom_jvp
+def inverse(a: Float[jax.Array, "*batch d d"]) -> Float[jax.Array, "*batch d d"]:
+    """a⁻¹ by elimination without exchange of rows, for matrices like I − A whose pivots should be near one.
+
+    A pivot below ``LEAST_PIVOT`` is raised to it, so that the result is bounded also where a is singular.
+    """
+    d = a.shape[-1]
+    if d > UNROLLED:
+        return jnp.linalg.inv(a)
+    eye = jnp.broadcast_to(jnp.eye(d, dtype=a.dtype), a.shape)
+    rows = [jnp.concatenate([a[..., i, :], eye[..., i, :]], axis=-1) for i in range(d)]
+    for j in range(d):
+        rows[j] = rows[j] / jnp.maximum(rows[j][..., j], LEAST_PIVOT)[..., None]
+        rows = [row if i == j else row - row[..., j, None] * rows[j] for i, row in enumerate(rows)]
+    return jnp.stack([row[..., d:] for row in rows], axis=-2)
+
+
+@inverse.defjvp
+def _inverse_tangent(primals, tangents):
+    """d a⁻¹ = −a⁻¹ da a⁻¹: cheaper to transpose than the elimination."""
+    value = inverse(*primals)
+    return value, -value @ tangents[0] @ value
 
 
 @jax.custom_jvp

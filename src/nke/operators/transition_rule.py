@@ -11,12 +11,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from nke.arrays import cholesky
+from nke.arrays import cholesky, inverse, inverse_lower
 from nke.mixtures import GaussianMixture
 from nke.operators.generator import Generator
 from nke.operators.jump import join
 from nke.operators.operator import Step
 from nke.operators.quadrature import Quadrature, Simplex
+
+TINY = 1e-3  # least spread of the points at which the drift is linearised, in standard deviations of the data
+NARROW = 0.05  # and over their whole spread, so that slopes across a flat packet can be told
+FAR = 1.0  # how far ahead of the state it is linearised at most, likewise
+THIN = 1e-3  # least width of a packet over its whole one: what single precision can invert
+STIFF = 2.0  # largest norm of sJ/4: the step is far too coarse for the drift beyond
 
 
 class TransitionRule(eqx.Module):
@@ -38,52 +44,73 @@ class EulerMaruyama(TransitionRule):
 
 
 class ForwardPacket(TransitionRule):
-    """e^{L s} δ_x as a mixture, by a trapezoidal rule for the moments of each packet.
+    """e^{L s} δ_x as a mixture: the equation linearised in the middle of the step, each packet's moments solved.
 
-    With f₀ = f(x), M = s·a(x + s/2·f₀) and H^s(x) = Σ_k α_k G_{β_k,γ_k}, a packet that did not jump ends as
+    With m = x + s/2·f(x), M = s·a(m) and H^s(x) = Σ_k α_k G_{β_k,γ_k}, the drift near the path is
+    f̄ + J (y − m), f̄ = ⟨f, G_{m,M/2}⟩, J = ⟨Df, G_{m,M/2}⟩. A packet that did not jump then ends as
 
-        mean x + s/2·(f₀ + ⟨f, G_{m,M}⟩),   covariance (I + s/2·J) M (I + s/2·J)ᵀ,   m = x + s f₀,
+        mean x + s·R (f̄ − J (m − x)),   covariance R M Rᵀ,   R = (I − sJ/4)⁻² ≈ ∫₀¹ e^{sJu} du,
 
-    where J M = ⟨f(x)(x−m)ᵀ, G_{m,M}⟩, and one that jumped by component k on average halfway through as
+    and one that jumped by component k, on average halfway through, as
 
-        mean x + β_k + s/2·(f₀ + ⟨f, G_{m+β_k,γ_k}⟩),   covariance as above + (I + s/2·J_k) γ_k (I + s/2·J_k)ᵀ.
+        mean x + β_k + s/2·(f̄ − J (m − x) + ⟨f, G_{m+β_k,γ_k}⟩),   covariance R M Rᵀ + (I + s/2·J_k) γ_k (I + s/2·J_k)ᵀ.
 
-    It is a normalised density for any f, a and H, of second order in s in mean and covariance for additive
-    noise. Inner products take a quadrature rule of few points.
+    It is a normalised density for any f, a and H, of second order in s in mean and covariance for additive noise,
+    and stays sane where the drift is stiff: R decays with −sJ, m − x and sJ are bounded (``FAR``, ``STIFF``), the drift
+    after a jump is tamed where s/2·J_k is large. Inner products take a quadrature rule of few points.
     """
 
     quadrature: Quadrature = Simplex()
 
     def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        drift = generator.advection.drift
-        f0 = drift(x)
-        noise = jnp.sqrt(step) * generator.diffusion.factor(x + step / 2 * f0)
-        average, stretched = self._ride(drift, x + step * f0, noise, step)
-        mean, covariance = step / 2 * (f0 + average), stretched @ stretched.T
+        drift, identity = generator.advection.drift, jnp.eye(len(x))
+        ahead = _bounded(step / 2 * drift(x), FAR)
+        noise = jnp.sqrt(step) * generator.diffusion.factor(x + ahead)
+        factor = cholesky(_regular(noise @ noise.T / 2, NARROW) + TINY**2 * identity)
+        average, change = self._over(drift, x + ahead, factor)
+        slope = change @ inverse_lower(factor)
+        flow = inverse(identity - _bounded(step / 4 * slope, STIFF))
+        f = average - slope @ ahead
+        moved = flow @ (flow @ jnp.concatenate([step * f[:, None], noise], axis=1))
+        mean, covariance = moved[:, 0], _regular(moved[:, 1:] @ moved[:, 1:].T, THIN)
         if generator.jump is None:
             return GaussianMixture(jnp.ones_like(x[:1]), mean[None], covariance[None])
         terms = generator.jump.terms(x, step)
-        averages, spreads = jax.vmap(lambda centre, factor: self._ride(drift, centre, factor, step))(
-            x + step * f0 + terms.first.means, cholesky(terms.first.covariances)
-        )
+
+        def land(shift, factor):
+            average, change = self._over(drift, x + ahead + shift, factor)
+            tame = step / 2 / jnp.sqrt(1 + step**2 / 2 * jnp.sum(change**2) / (jnp.sum(factor**2) + TINY**2))
+            return step / 2 * f + tame * average, factor + tame * change
+
+        shifts, spreads = jax.vmap(land)(terms.first.means, cholesky(terms.first.covariances))
         parts = [
             GaussianMixture(terms.stay[None], mean[None], covariance[None]),
             GaussianMixture(
                 terms.first.weights,
-                terms.first.means + step / 2 * (f0 + averages),
+                terms.first.means + shifts,
                 covariance + spreads @ jnp.swapaxes(spreads, -1, -2),
             ),
         ]
         if terms.more is not None:
             # Their weight is of higher order, so that a common drift and no stretching do.
-            means = terms.more.means + step / 2 * (f0 + jnp.mean(averages, axis=0))
+            means = terms.more.means + jnp.mean(shifts, axis=0)
             parts.append(GaussianMixture(terms.more.weights, means, covariance + terms.more.covariances))
         return join(parts)
 
-    def _ride(
-        self, drift: Callable, centre: Float[Array, " d"], factor: Float[Array, "d n"], step: Step
-    ) -> tuple[Float[Array, " d"], Float[Array, "d n"]]:
-        """⟨f, G⟩ over the packet with covariance factor·factorᵀ, and the factor stretched by I + s/2·J."""
-        nodes, weights = (jnp.asarray(a, centre.dtype) for a in self.quadrature.nodes(factor.shape[-1]))
+    def _over(
+        self, drift: Callable, centre: Float[Array, " d"], factor: Float[Array, "d d"]
+    ) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+        """⟨f, G⟩ and J·factor = ⟨f(x)(x−m)ᵀ, G⟩ factor⁻ᵀ over the packet of covariance factor·factorᵀ."""
+        nodes, weights = (jnp.asarray(a, centre.dtype) for a in self.quadrature.nodes(len(centre)))
         f = jax.vmap(drift)(centre + nodes @ factor.T)
-        return weights @ f, factor + step / 2 * (f.T * weights) @ nodes
+        return weights @ f, (f.T * weights) @ nodes
+
+
+def _bounded(a: Float[Array, "..."], most: float) -> Float[Array, "..."]:
+    """The same where its norm is small, never longer than ``most``."""
+    return a / (1 + (jnp.sum(a**2) / most**2) ** 2) ** 0.25
+
+
+def _regular(covariance: Float[Array, "d d"], least: float) -> Float[Array, "d d"]:
+    """No direction narrower than ``least`` times all of them together."""
+    return covariance + least**2 * jnp.trace(covariance) * jnp.eye(len(covariance))
