@@ -35,7 +35,7 @@ from nke.operators import (
 )
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
 
-QUICK = Likelihood(schedule=Schedule(steps=2 * CHUNK, particles=512))
+QUICK = Likelihood(noise="plain", schedule=Schedule(steps=2 * CHUNK, particles=512))
 
 
 def wild_generator(d: int, seed: int, jumps: bool, size: float = 1.0) -> Generator:
@@ -189,7 +189,7 @@ def test_the_slope_of_ornstein_uhlenbeck_is_not_attenuated(step):
     """
     system = OrnsteinUhlenbeck()
     data = system.simulate(512, seed=1, times=np.arange(101) * step)
-    model = nke.fit(data, Likelihood(schedule=Schedule(steps=400)), jumps=False, seed=0).model
+    model = nke.fit(data, Likelihood(noise="plain", schedule=Schedule(steps=400)), jumps=False, seed=0).model
     x = np.linspace(-1, 1, 41)[:, None]
     slope = np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0]
     error = np.sqrt(2 / (512 * 100 * step))
@@ -247,7 +247,7 @@ def test_irregular_steps_with_jumps(well):
 
 def test_two_components_and_storage(tmp_path):
     data = BimodalJumps().simulate(128, seed=0, times=np.arange(41) * 0.05)
-    method = Likelihood(components=2, schedule=Schedule(steps=CHUNK, particles=512))
+    method = Likelihood(noise="plain", components=2, schedule=Schedule(steps=CHUNK, particles=512))
     model = nke.fit(data, method, jumps=True, seed=0).model
     model.save(tmp_path / "bimodal.nke")
     again = nke.load(tmp_path / "bimodal.nke")
@@ -285,7 +285,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the backgro
 import numpy as np, nke
 from nke.fitting.loop import Schedule
 data = nke.systems.OrnsteinUhlenbeck().simulate(64, seed=2, times=np.arange(21) * 0.05)
-method = nke.Likelihood(schedule=Schedule(steps=2000, particles=128, patience=100))
+method = nke.Likelihood(noise="plain", schedule=Schedule(steps=2000, particles=128, patience=100))
 nke.fit(data, method, jumps=False, seed=0, checkpoint={folder!r}).model.save({output!r})
 """
 
@@ -320,7 +320,7 @@ def contents(path) -> dict[str, bytes]:
 
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path, well):
-    method = Likelihood(schedule=Schedule(steps=20, particles=64))
+    method = Likelihood(noise="plain", schedule=Schedule(steps=20, particles=64))
     nke.fit(well, method, jumps=False, seed=0, checkpoint=tmp_path / "run")
     with pytest.raises(ValueError, match="another fit"):
         nke.fit(well, method, jumps=False, seed=1, checkpoint=tmp_path / "run")

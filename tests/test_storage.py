@@ -158,7 +158,7 @@ for i, path in enumerate(sys.argv[2:]):
         """Runge–Kutta steps per application belong to the law that is simulated: kept, or refused."""
         model = make_model(ConstantFactor, jumps=False)
         drift = eqx.tree_at(
-            lambda n: n.body.linear.weight, model.generator.advection.drift, jnp.array([[0.0, 9.0], [-9.0, 0.0]])
+            lambda n: n.body.skip.weight, model.generator.advection.drift, jnp.array([[0.0, 9.0], [-9.0, 0.0]])
         )
         generator = Generator(Advection(drift, flow_steps=8), model.generator.diffusion)
         turning = Model(generator, model.coordinates, 0.1, model.names, model.units)
@@ -180,13 +180,13 @@ class TestFile:
     def test_header_is_json_with_versions_and_configuration(self, payload):
         metadata = header_of(payload)["__metadata__"]
         assert metadata["format"] == "nke-model"
-        assert metadata["format_version"] == "2"
+        assert metadata["format_version"] == "3"
         assert metadata["nke_version"] == version("nke")
         config = json.loads(metadata["config"])
         assert config["names"] == ["höhe", 'a "quoted" name']
         assert config["units"] == ["m", "°C"]
         assert config["step"] == 1 / 30
-        assert config["drift"] == {"width": 5, "depth": 1}
+        assert config["drift"] == {"width": 5, "depth": 1, "degree": 1}
         assert config["diffusion"] == {"kind": "FullFactor", "width": 4, "depth": 1}
         assert config["jump"] == {
             "kind": "FiniteTimeJump",
@@ -200,7 +200,7 @@ class TestFile:
         tensors = parse_tensors(payload)
         np.testing.assert_array_equal(tensors["coordinates.scale"], [np.pi, 10.0])
         drift = make_model().generator.advection.drift
-        np.testing.assert_array_equal(tensors["advection.drift.body.linear.weight"], drift.body.linear.weight)
+        np.testing.assert_array_equal(tensors["advection.drift.body.skip.weight"], drift.body.skip.weight)
 
     def test_no_pickle(self, saved, monkeypatch):
         def refuse(*arguments, **options):
@@ -273,10 +273,10 @@ class TestRefusals:
         )
         refused(pack_tensors(tensors, metadata), "digest")
 
-    @pytest.mark.parametrize("format_version", ["1", "0", "2.0", ""])
+    @pytest.mark.parametrize("format_version", ["2", "0", "3.0", ""])
     def test_other_format_version(self, payload, refused, format_version):
         metadata = header_of(payload)["__metadata__"] | {"format_version": format_version, "nke_version": "9.9"}
-        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads format 2")
+        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads format 3")
 
     def test_another_kind_of_safetensors(self, refused, tmp_path):
         save_file({"weight": np.ones(3, np.float32)}, tmp_path / "other.safetensors")

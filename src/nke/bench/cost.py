@@ -17,7 +17,10 @@ from nke.operators import EulerMaruyama, Generator
 from nke.systems import DoubleWell, Lorenz, System
 
 TRAIN, TEST, SEED = 1024, 256, 5
-RULES = {"Euler–Maruyama": Likelihood(rule=EulerMaruyama()), "likelihood": Likelihood()}
+RULES = {
+    "Euler–Maruyama": Likelihood(noise="plain", rule=EulerMaruyama()),
+    "likelihood": Likelihood(noise="plain"),
+}
 
 
 def main() -> None:

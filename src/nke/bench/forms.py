@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from nke.bench.recovery import coefficient_errors
 from nke.bench.tables import console, print_rows
 from nke.fitting import Likelihood, fit
-from nke.fitting.likelihood import Steps
+from nke.fitting.likelihood import Form, Steps
 from nke.fitting.loop import Loss
 from nke.mixtures import GaussianMixture
 from nke.model import Model
@@ -47,11 +47,11 @@ class TrapezoidLoss(eqx.Module):
 
 @dataclass(frozen=True)
 class Trapezoid(Likelihood):
-    def loss(self) -> Loss:
+    def loss(self, form: Form) -> Loss:
         return TrapezoidLoss()
 
 
-FORMS = {"forward packet": Likelihood(), "trapezoid": Trapezoid()}
+FORMS = {"forward packet": Likelihood(noise="plain"), "trapezoid": Trapezoid(noise="plain")}
 
 
 def log_prob(form: str, model: Model, y: np.ndarray, x: np.ndarray, step: np.ndarray) -> np.ndarray:

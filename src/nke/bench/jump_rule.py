@@ -3,7 +3,7 @@
 import numpy as np
 
 from nke.data import Coordinates
-from nke.fitting.jump_detection import JUMPY, local_excess_kurtosis
+from nke.fitting.jump_detection import JUMPY, SURE, UNSURE, local_excess_kurtosis
 from nke.systems import (
     BimodalJumps,
     BlackScholes,
@@ -14,7 +14,7 @@ from nke.systems import (
     System,
 )
 
-SEED = 3
+SEEDS = range(21, 26)
 CASES: list[tuple[str, System, int]] = [
     ("Ornstein–Uhlenbeck", OrnsteinUhlenbeck(), 256),
     ("Cox–Ingersoll–Ross", CoxIngersollRoss(), 1024),
@@ -34,12 +34,17 @@ CASES: list[tuple[str, System, int]] = [
 
 
 def main() -> None:
-    print(f"{'system':<34}{'trajectories':>13}{'excess':>8}  decision (threshold {JUMPY})  truth")
+    print(f"{'system':<34}{'trajectories':>13}{'excess':>14}  right decisions (threshold {JUMPY})  said to be unsure")
     for name, system, trajectories in CASES:
-        data = system.simulate(trajectories, SEED)
-        excess = local_excess_kurtosis(data.transitions(), Coordinates.zscore(data), np.random.default_rng(0))
-        decision, truth = ("jumps" if jumps else "none" for jumps in (excess > JUMPY, system.has_jumps))
-        print(f"{name:<34}{trajectories:>13}{excess:>8.2f}  {decision:<27}  {truth}")
+        found = np.array([_excess(system, trajectories, seed) for seed in SEEDS])
+        right, unsure = np.sum((found > JUMPY) == system.has_jumps), np.sum((found > UNSURE) & (found < SURE))
+        spread = f"{found.min():.2f} … {found.max():.2f}"
+        print(f"{name:<34}{trajectories:>13}{spread:>14}  {right} of {len(found)}{'':<25}{unsure}", flush=True)
+
+
+def _excess(system: System, trajectories: int, seed: int) -> float:
+    data = system.simulate(trajectories, seed)
+    return local_excess_kurtosis(data.transitions(), Coordinates.zscore(data), np.random.default_rng(0))
 
 
 if __name__ == "__main__":

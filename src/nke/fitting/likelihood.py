@@ -2,21 +2,30 @@
 
 import time
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.stats import poisson
 
 from nke.arrays import cholesky
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.jump_detection import has_jumps
-from nke.fitting.loop import Blocks, FitRun, Loss, Schedule, Trainer
+from nke.fitting.loop import Blocks, FitRun, Loss, Schedule, Trainer, losses
 from nke.fitting.result import FitResult
-from nke.fitting.start import motion_size, start_with_jumps, start_without_jumps
+from nke.fitting.start import (
+    Start,
+    motion_size,
+    near_zero,
+    polynomial_drift,
+    start_with_jumps,
+    start_without_jumps,
+    state_size,
+)
 from nke.model import Model
 from nke.operators import (
     Advection,
@@ -29,7 +38,9 @@ from nke.operators import (
     Generator,
     JumpNetwork,
     PoissonJump,
+    RelativeFactor,
     TransitionRule,
+    monomials,
 )
 
 SOME = 100_000  # transitions that averages of the data are taken over
@@ -38,6 +49,10 @@ WEIGHT_DECAY = 0.15  # of the networks' matrices
 PATIENCE = 15  # chunks: the last, slow steps are mostly the best, so a fit hardly ever stops early
 MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
 SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cannot be told from diffusion
+NOISES = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
+CLEAR = 0.1  # nats per transition between the starts of two forms of the noise that need no trial
+TRIAL = 400  # steps of a short run
+MOST_SUBSTEPS = 8
 NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells apart
 MOST_TERMS = 16  # components for one number of jumps
 
@@ -63,14 +78,18 @@ class TransitionLoss(eqx.Module):
 class Likelihood:
     """Joint maximum likelihood of drift, diffusion and jumps; steps may differ from transition to transition.
 
-    ``diffusion`` is the form of the noise factor, ``components`` the number of Gaussians in the law of one
-    jump (``width``, ``depth``: of the networks). The best parameters on a held-out share are kept. ``rule`` is
-    the discrete model of one step. Without a ``schedule`` training takes 1000 steps per coordinate, at most 3000;
-    one of your own replaces all of the default one, its weight decay and patience too.
+    ``noise`` is the form of the diffusion: "constant", "plain" (any function of the state), "diagonal" (likewise,
+    independent between coordinates) or "relative" (in proportion to the state, times any function of it);
+    ``substeps`` cuts each step of the discrete model; None leaves the choice to short runs, compared by their
+    held-out likelihood. ``components`` is the number of Gaussians in the law of one jump (``width``, ``depth``: of
+    the networks). The best parameters on a held-out share are kept. ``rule`` is the discrete model of one step.
+    Without a ``schedule`` training takes 1000 steps per coordinate, at most 3000; one of your own replaces all of
+    the default one, its weight decay and patience too.
     """
 
     components: int = 1
-    diffusion: type[FullFactor] | type[DiagonalFactor] | type[ConstantFactor] = FullFactor
+    noise: str | None = None
+    substeps: int | None = None
     width: int = 64
     depth: int = 2
     held_out: float = 0.1
@@ -80,50 +99,141 @@ class Likelihood:
     def __post_init__(self):
         if self.components < 1 or self.width < 1 or self.depth < 1 or not 0 < self.held_out < 1:
             raise ValueError("expected components, width, depth ≥ 1 and held_out between 0 and 1")
+        if self.noise is not None and self.noise not in NOISES:
+            raise ValueError(f"expected noise to be None or one of {', '.join(NOISES)}, but got {self.noise!r}")
+        if self.substeps is not None and not 1 <= self.substeps <= MOST_SUBSTEPS:
+            raise ValueError(f"expected substeps between 1 and {MOST_SUBSTEPS}, or None, but got {self.substeps}")
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         clock = time.perf_counter()
         training, checking = (part.transitions() for part in data.split(self.held_out, run.seed))
-        decided = {
-            "data": f"{len(training)} transitions to train, {len(checking)} held out",
-            "method": f"Kolmogorov likelihood by {type(self.rule).__name__}; noise {self.diffusion.__name__}; "
-            f"networks of {self.depth} × {self.width}",
-        }
+        decided = {"data": f"{len(training)} transitions to train, {len(checking)} held out"}
         some = _some(training, np.random.default_rng(run.seed))
         if jumps is None:
             jumps, decided["jumps"] = has_jumps(some, coordinates, np.random.default_rng(run.seed))
         trainer = run.trainer(self.schedule or _schedule(data.dimension))
-        start = self._start(some, coordinates, jumps, trainer)
+        start = Beginning(some, coordinates, jumps, self)
         blocks = [_blocks(part, coordinates, SKEW if jumps else 1.0) for part in (training, checking)]
         prepared = time.perf_counter() - clock
-        generator = trainer.train("likelihood", self.loss(), start, blocks)
-        model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, self.rule)
+        form, decided["noise"] = self._choose(start, blocks, trainer)
+        decided["method"] = (
+            f"Kolmogorov likelihood by {type(self.rule).__name__}; noise {form.noise}; drift polynomial of degree "
+            f"{form.degree} and network; {form.substeps} sub-step{'s' if form.substeps > 1 else ''}; networks of "
+            f"{self.depth} × {self.width}"
+        )
+        rule = self._rule(form)
+        generator = trainer.train("likelihood", self.loss(form), start.generator(form, trainer.key), blocks)
+        model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
         checked = _some(checking, np.random.default_rng(run.seed))
         if jumps:
             decided |= jumps_in_words(model, checked)
         decided["score"] = f"{_score(model, checked):.4f} mean log density per held-out transition"
         return FitResult(model, trainer.history, {"preparation": prepared, **trainer.timings()}, decided)
 
-    def loss(self) -> Loss:
-        return TransitionLoss(self.rule)
+    def loss(self, form: "Form") -> Loss:
+        return TransitionLoss(self._rule(form))
 
-    def _start(self, some: Transitions, coordinates: Coordinates, jumps: bool, trainer: Trainer) -> Generator:
-        """Networks that begin at the data's own averages."""
-        moved, step = coordinates.displacement_to(some.displacement), coordinates.step_to(some.step)
-        begin = start_with_jumps(moved, step) if jumps else start_without_jumps(moved, step)
-        speed = np.sqrt(np.mean((moved / step[:, None]) ** 2, axis=0))
-        sizes = {"width": self.width, "depth": self.depth}
-        drift = DriftNetwork(_float32(np.where(speed > 0, speed, 1.0)), **sizes, key=trainer.key())
-        factor = self.diffusion(_float32(cholesky(begin.spread)), **sizes, key=trainer.key())
+    def _rule(self, form: "Form") -> TransitionRule:
+        return replace(self.rule, substeps=form.substeps) if isinstance(self.rule, ForwardPacket) else self.rule
+
+    def _choose(self, start: "Beginning", blocks: list[Blocks], trainer: Trainer) -> tuple["Form", str]:
+        """The form of the model by short runs, one question after the other; and the evidence in words."""
+        forms, words = start.plausible() if self.noise is None else [self.noise], []
+        form = Form(forms[0], self.substeps or 1)
+        scores: dict[Form, np.ndarray] = {}
+
+        def score(form: Form) -> np.ndarray:
+            if form not in scores:
+                loss, begin = self.loss(form), start.generator(form, trainer.key)
+                tried = trainer.train(f"trial: {form}", loss, begin, blocks, TRIAL)
+                scores[form] = np.asarray(losses(loss, tried, blocks[1]), np.float64)
+            return scores[form]
+
+        def consider(**change) -> None:
+            nonlocal form
+            rival = replace(form, **change)
+            gain, error = _paired(score(form) - score(rival))
+            words.append(f"{rival} over {form} {gain:+.4f} ± {error:.4f}")
+            form = rival if gain > error else form
+
+        for noise in forms[1:]:
+            consider(noise=noise)
+        if form.noise == "relative":
+            consider(degree=2)
+            if self.substeps is None and isinstance(self.rule, ForwardPacket):
+                consider(substeps=2)
+        return form, "held-out gain of short runs, nats: " + "; ".join(words) if words else "as asked"
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the short runs decide."""
+
+    noise: str
+    substeps: int = 1
+    degree: int = 1  # of the drift's polynomial
+
+    def __str__(self) -> str:
+        more = [f"degree {self.degree}"] * (self.degree > 1) + [f"{self.substeps} sub-steps"] * (self.substeps > 1)
+        return " ".join([self.noise, *more])
+
+
+class Beginning:
+    """Networks that begin at the data's own averages, in any form."""
+
+    def __init__(self, some: Transitions, coordinates: Coordinates, jumps: bool, method: Likelihood):
+        self.x = coordinates.to(some.x)
+        self.moved, self.step = coordinates.displacement_to(some.displacement), coordinates.step_to(some.step)
+        self.jumps, self.method = jumps, method
+        self.law = self._law(self.moved)
+        self.origin, self.least = near_zero(self.x, coordinates)
+        self.amplitude = state_size(self.x, coordinates)
+
+    def _law(self, moved: Float[np.ndarray, "t d"]) -> Start:
+        return start_with_jumps(moved, self.step) if self.jumps else start_without_jumps(moved, self.step)
+
+    def plausible(self) -> list[str]:
+        """Forms of the noise worth a trial, the simplest first.
+
+        Constant and relative noise exclude each other where the start of one is far more likely than that of the other.
+        """
+        scaled = self.moved / self.amplitude
+        relative = self._law(scaled).log_prob(scaled, self.step)
+        gain = np.mean(relative - np.log(self.amplitude).sum(axis=1) - self.law.log_prob(self.moved, self.step))
+        return [*(["constant"] if gain < CLEAR else []), "plain", *(["relative"] if gain > -CLEAR else [])]
+
+    def generator(self, form: Form, key: Callable[[], PRNGKeyArray]) -> Generator:
+        sizes = {"width": self.method.width, "depth": self.method.depth}
+        drift = self._drift(form, sizes, key())
+        factor = self._factor(form, sizes, key())
         jump = None
-        if jumps:
-            typical = float(np.median(step))
-            size, noise = np.sqrt(np.diag(begin.jump)), np.sqrt(typical) * np.asarray(cholesky(begin.spread))
-            network = JumpNetwork(
-                _float32(size), _float32(noise), begin.rate, self.components, **sizes, key=trainer.key()
-            )
-            jump = PoissonJump(network, series_order(begin.rate * typical, self.components))
+        if self.jumps:
+            typical, components, law = float(np.median(self.step)), self.method.components, self.law
+            size, noise = np.sqrt(np.diag(law.jump)), np.sqrt(typical) * np.asarray(cholesky(law.spread))
+            network = JumpNetwork(_float32(size), _float32(noise), law.rate, components, **sizes, key=key())
+            jump = PoissonJump(network, series_order(law.rate * typical, components))
         return Generator(Advection(drift), Diffusion(factor), jump)
+
+    def _drift(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray) -> DriftNetwork:
+        """Speeds of order one, and the polynomial by least squares, calm steps weighed by their noise."""
+        speed = np.sqrt(np.mean((self.moved / self.step[:, None]) ** 2, axis=0))
+        drift = DriftNetwork(_float32(np.where(speed > 0, speed, 1.0)), **sizes, degree=form.degree, key=key)
+        noise = self.amplitude if form.noise == "relative" else np.ones_like(self.x)
+        weights = (self.step * (1 - self.law.jumped))[:, None] / noise**2
+        terms = np.asarray(monomials(self.x, form.degree))
+        return drift.starting_from(*map(_float32, polynomial_drift(terms, self.moved / self.step[:, None], weights)))
+
+    def _factor(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray):
+        if form.noise != "relative":
+            return NOISES[form.noise](_float32(cholesky(self.law.spread)), **sizes, key=key)
+        spread = self._law(self.moved / self.amplitude).spread
+        start, origin, size = map(_float32, (cholesky(spread), self.origin, self.least))
+        return RelativeFactor(start, **sizes, origin=origin, size=size, key=key)
+
+
+def _paired(difference: Float[np.ndarray, " t"]) -> tuple[float, float]:
+    """Mean and standard error."""
+    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
 
 
 def _schedule(dimension: int) -> Schedule:

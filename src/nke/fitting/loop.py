@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -39,11 +39,17 @@ class Schedule:
         if self.learning_rate <= 0 or self.weight_decay < 0:
             raise ValueError(f"expected a learning rate > 0 and weight decay ≥ 0; got {self}")
 
+    def rates(self, done: int, count: int) -> Float[Array, " count"]:
+        """Learning rates of the next steps."""
+        falling = (1 + np.cos(np.pi * (done + np.arange(count)) / self.steps)) / 2
+        return jnp.asarray(self.learning_rate * (0.01 + 0.99 * falling), jnp.float32)
+
     def optimiser(self) -> optax.GradientTransformation:
-        rate = optax.cosine_decay_schedule(self.learning_rate, self.steps, alpha=0.01)
+        """AdamW without its learning rate."""
         return optax.chain(
             optax.clip_by_global_norm(CLIP),
-            optax.adamw(rate, weight_decay=self.weight_decay, mask=_network_weights),
+            optax.scale_by_adam(),
+            optax.add_decayed_weights(self.weight_decay, mask=_network_weights),
         )
 
 
@@ -109,7 +115,9 @@ def minimise(
         clock = time.perf_counter()
         count = min(CHUNK, schedule.steps - run.done)
         keys = jax.random.split(jax.random.fold_in(key, run.done), count)
-        state, value = _advance(loss, schedule, state, fixed, train, keys)
+        rates = schedule.rates(run.done, count)
+        # Runs of another length or rate share the compiled steps.
+        state, value = _advance(loss, replace(schedule, steps=1, learning_rate=1.0), state, fixed, train, keys, rates)
         if not np.isfinite(value := float(value)):
             raise FloatingPointError(
                 "the loss became NaN or infinite while training; lower the learning rate, or check the data "
@@ -188,13 +196,14 @@ class Trainer:
         self._key, key = jax.random.split(self._key)
         return key
 
-    def train(self, name: str, loss: Loss, start: Any, blocks: list[Blocks]) -> Any:
-        """``blocks`` are the training and the held-out ones."""
+    def train(self, name: str, loss: Loss, start: Any, blocks: list[Blocks], steps: int | None = None) -> Any:
+        """``blocks`` are the training and the held-out ones; ``steps`` of a shorter run."""
         run, (training, held_out) = self.run, blocks
-        report = run.stage(name, self.schedule.steps)
+        schedule = self.schedule if steps is None else replace(self.schedule, steps=min(steps, self.schedule.steps))
+        report = run.stage(name, schedule.steps)
         checkpoint = None if run.checkpoint is None else StageCheckpoint(run.checkpoint, name)
         best, self.history[name] = minimise(
-            loss, start, training, held_out, self.schedule, self.key(), report, run.watch, checkpoint
+            loss, start, training, held_out, schedule, self.key(), report, run.watch, checkpoint
         )
         return best
 
@@ -217,23 +226,24 @@ class FitRun:
 
 @eqx.filter_jit
 def _advance(
-    loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys
+    loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys, rates
 ) -> tuple[State, Float[Array, ""]]:
     optimiser = schedule.optimiser()
     drawn = _drawn(schedule, train)
 
-    def step(state: State, key: PRNGKeyArray):
+    def step(state: State, key_and_rate: tuple[PRNGKeyArray, Float[Array, ""]]):
+        key, rate = key_and_rate
         # One number in each of equal intervals: every batch has its share of every rank.
         uniform = (jnp.arange(drawn) + jax.random.uniform(key, (drawn,))) / drawn
         objective = lambda trained: _weighted_mean(loss, eqx.combine(trained, fixed), train, uniform)  # noqa: E731
         value, gradient = jax.value_and_grad(objective)(state.trained)
         updates, optimiser_state = optimiser.update(gradient, state.optimiser, state.trained)
-        trained = optax.apply_updates(state.trained, updates)
+        trained = jax.tree.map(lambda old, update: old - rate * update, state.trained, updates)
         window = jnp.minimum(1 + state.done / 10, schedule.averaged)
         averaged = jax.tree.map(lambda mean, new: mean + (new - mean) / window, state.averaged, trained)
         return State(trained, optimiser_state, averaged, state.done + 1), value
 
-    state, values = jax.lax.scan(step, state, keys)
+    state, values = jax.lax.scan(step, state, (keys, rates))
     return state, jnp.mean(values)
 
 
@@ -247,22 +257,27 @@ def _weighted_mean(loss: Loss, parameters: Any, data: Blocks, uniform: Float[Arr
     return jnp.mean(weights * jax.vmap(lambda block: loss(parameters, data.arrays, block))(blocks))
 
 
-def _held_out_loss(loss: Loss, parameters: Any, held_out: Blocks) -> float:
-    return float(_mean_loss(loss, parameters, held_out))
-
-
 @eqx.filter_jit
-def _mean_loss(loss: Loss, parameters: Any, data: Blocks) -> Float[Array, ""]:
-    """Over all blocks, or over as many as ``CHECKED`` allows, spread evenly over the ranks."""
+def losses(loss: Loss, parameters: Any, data: Blocks) -> Float[Array, " blocks"]:
+    """Of every block, or of as many as ``CHECKED`` allows; the same blocks for any parameters."""
+    blocks, _ = _checked(data)
+    batches = -(-len(blocks) * data.particles // EVALUATED)
+    # Whole batches, the last one filled up: a remainder would be compiled a second time.
+    filled = jnp.resize(blocks, (batches, -(-len(blocks) // batches)))
+    values = jax.lax.map(jax.vmap(lambda block: loss(parameters, data.arrays, block)), filled)
+    return values.ravel()[: len(blocks)]
+
+
+def _held_out_loss(loss: Loss, parameters: Any, held_out: Blocks) -> float:
+    return float(jnp.mean(_checked(held_out)[1] * losses(loss, parameters, held_out)))
+
+
+def _checked(data: Blocks) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+    """All blocks, or as many as ``CHECKED`` allows, spread evenly over the ranks; with their weights."""
     most = max(1, CHECKED // data.particles)
     if data.blocks <= most:
-        blocks, weights = jnp.arange(data.blocks), jnp.ones(data.blocks)
-    else:
-        blocks, weights = data.draw((jnp.arange(most) + 0.5) / most)
-    values = jax.lax.map(
-        lambda block: loss(parameters, data.arrays, block), blocks, batch_size=max(1, EVALUATED // data.particles)
-    )
-    return jnp.mean(weights * values)
+        return jnp.arange(data.blocks), jnp.ones(data.blocks)
+    return data.draw((jnp.arange(most) + 0.5) / most)
 
 
 def _network_weights(parameters: PyTree) -> PyTree:

@@ -11,22 +11,36 @@ from jaxtyping import Float
 from scipy.special import expit, logit
 
 from nke.arrays import log_normal_density
+from nke.data import Coordinates
 
+NEAR_ZERO = 0.05  # share of the median state below which relative noise no longer falls with the state
 ITERATIONS = 20
 FIRST_GUESS = 0.05  # share of the largest displacements taken for jumps at first
+RIDGE = 1e-4  # of the least squares, in units of the mean square of a column
 LEAST = 1e-5  # share of steps with a jump
 
 
 class Start(NamedTuple):
-    """Calm covariance per unit time, jump covariance, jumps per unit time."""
+    """Calm covariance per unit time, jump covariance, jumps per unit time, chance that each step held a jump."""
 
     spread: Float[np.ndarray, "d d"]
     jump: Float[np.ndarray, "d d"]
     rate: float
+    jumped: Float[np.ndarray, " t"]
+
+    def log_prob(self, moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
+        """Of displacements under the two Gaussians."""
+        calm = log_normal_density(moved, step[:, None, None] * self.spread)
+        if self.rate == 0:
+            return calm
+        chance = np.clip(self.rate * step, LEAST, 0.5)
+        jumped = log_normal_density(moved, step[:, None, None] * self.spread + self.jump)
+        return np.logaddexp(np.log1p(-chance) + calm, np.log(chance) + jumped)
 
 
 def start_without_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Start:
-    return Start(*_covariances(moved, step, np.zeros(len(step))), 0.0)
+    calm = np.zeros(len(step))
+    return Start(*_covariances(moved, step, calm), 0.0, calm)
 
 
 def start_with_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Start:
@@ -37,7 +51,39 @@ def start_with_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " 
         calm = log_normal_density(moved, step[:, None, None] * spread)
         jumped = expit(logit(chance) + log_normal_density(moved, step[:, None, None] * spread + jump) - calm)
         spread, jump = _covariances(moved, step, jumped)
-    return Start(spread, jump, max(float(jumped.mean()), LEAST) / float(step.mean()))
+    return Start(spread, jump, max(float(jumped.mean()), LEAST) / float(step.mean()), jumped)
+
+
+def near_zero(x: Float[np.ndarray, "t d"], coordinates: Coordinates) -> tuple[np.ndarray, np.ndarray]:
+    """The user's zero in the coordinates of training, and a size below which a state counts as zero."""
+    origin = coordinates.to(np.zeros(x.shape[1]))
+    away = np.median(np.abs(x - origin), axis=0)
+    return origin, NEAR_ZERO * np.where(away > 0, away, 1.0)
+
+
+def state_size(x: Float[np.ndarray, "t d"], coordinates: Coordinates) -> Float[np.ndarray, "t d"]:
+    """√(c² + x²), the size of each state as the user measures it, in the coordinates of training."""
+    origin, least = near_zero(x, coordinates)
+    return np.sqrt(least**2 + (x - origin) ** 2)
+
+
+def polynomial_drift(
+    terms: Float[np.ndarray, "t n"], moved: Float[np.ndarray, "t d"], weights: Float[np.ndarray, "t d"]
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "d n"]]:
+    """b and A of moved ≈ b + A·terms by weighted least squares, coordinate by coordinate; a little ridge."""
+    columns = np.concatenate([np.ones((len(terms), 1)), terms], axis=1)
+    scale = np.sqrt(np.mean(columns**2, axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    columns = columns / scale
+    found = []
+    for target, weight in zip(moved.T, weights.T, strict=True):
+        weight = weight / weight.mean()
+        normal = (columns.T * weight) @ columns / len(columns) + RIDGE * np.eye(columns.shape[1])
+        found.append(
+            np.linalg.solve(normal, (columns.T * weight) @ target / len(columns)) / np.where(scale > 0, scale, 1.0)
+        )
+    table = np.array(found)
+    return table[:, 0], table[:, 1:]
 
 
 def _largest(size: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:

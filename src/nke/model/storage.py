@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -34,16 +35,18 @@ from nke.operators import (
     JumpNetwork,
     MixtureDensityNetwork,
     PoissonJump,
+    RelativeFactor,
+    TransitionRule,
 )
 
 if TYPE_CHECKING:
     from nke.model.model import Model
 
 FORMAT = "nke-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 VERSION = version("nke")
 RULES = {cls.__name__: cls for cls in (ForwardPacket, EulerMaruyama)}
-FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ConstantFactor)}
+FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ConstantFactor, RelativeFactor)}
 
 
 def write(model: "Model", path: str | Path) -> None:
@@ -81,7 +84,7 @@ def load(path: str | Path) -> "Model":
     generator = _fill(_skeleton(config), tensors)
     coordinates = Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"])
     labels = tuple(config["names"]), tuple(config["units"])
-    return Model(generator, coordinates, config["step"], *labels, RULES[config["rule"]]())
+    return Model(generator, coordinates, config["step"], *labels, _rule(config["rule"]))
 
 
 def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
@@ -116,39 +119,50 @@ def _describe(model: "Model") -> dict[str, Any]:
         "units": list(model.units),
         "step": model.step,
         "time_unit": model.coordinates.time_unit,
-        "rule": type(model.rule).__name__,
-        "drift": {"width": drift.body.mlp.width_size, "depth": drift.body.mlp.depth},
+        "rule": {"kind": type(model.rule).__name__},
+        "drift": _sizes(drift.body.mlp) | {"degree": drift.body.degree},
         "flow_steps": generator.advection.flow_steps,
         "diffusion": {"kind": type(factor).__name__},
         "jump": None,
     }
-    if isinstance(factor, FullFactor | DiagonalFactor):
-        config["diffusion"] |= {"width": factor.body.mlp.width_size, "depth": factor.body.mlp.depth}
+    if isinstance(model.rule, ForwardPacket):
+        config["rule"]["substeps"] = model.rule.substeps
+    if isinstance(factor, FullFactor | DiagonalFactor | RelativeFactor):
+        config["diffusion"] |= _sizes(factor.body.mlp)
     if isinstance(jump, FiniteTimeJump):
         config["jump"] = {
             "kind": "FiniteTimeJump",
             "step": jump.step,
             "components": jump.network.components,
-            "width": jump.network.mlp.width_size,
-            "depth": jump.network.mlp.depth,
+            **_sizes(jump.network.mlp),
         }
     elif isinstance(jump, PoissonJump) and isinstance(jump.measure, JumpNetwork):
         config["jump"] = {
             "kind": "PoissonJump",
             "order": jump.order,
             "components": jump.measure.components,
-            "width": jump.measure.mlp.width_size,
-            "depth": jump.measure.mlp.depth,
+            **_sizes(jump.measure.mlp),
         }
     elif jump is not None:
         raise TypeError(f"a jump of type {type(jump).__name__} cannot be saved")
     return config
 
 
+def _sizes(mlp: eqx.nn.MLP) -> dict[str, int]:
+    return {"width": mlp.width_size, "depth": mlp.depth}
+
+
+def _rule(config: dict[str, Any]) -> TransitionRule:
+    options = dict(config)
+    return RULES[options.pop("kind")](**options)
+
+
 def _skeleton(config: dict[str, Any]) -> Generator:
     """A generator of the right structure, its arrays still to be filled."""
     d, key = len(config["names"]), jax.random.key(0)
     diffusion = dict(config["diffusion"])
+    if diffusion["kind"] == RelativeFactor.__name__:
+        diffusion |= {"origin": jnp.zeros(d), "size": jnp.ones(d)}
     factor = FACTORS[diffusion.pop("kind")](jnp.eye(d), **diffusion, key=key)
     jump = config["jump"]
     if jump is not None:

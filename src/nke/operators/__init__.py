@@ -11,6 +11,8 @@ from nke.operators.networks import (
     FullFactor,
     JumpNetwork,
     MixtureDensityNetwork,
+    RelativeFactor,
+    monomials,
     trainable,
 )
 from nke.operators.operator import Noise, Operator, PacketRate
@@ -40,9 +42,11 @@ __all__ = [
     "PacketRate",
     "PoissonJump",
     "Quadrature",
+    "RelativeFactor",
     "Simplex",
     "Splitting",
     "Strang",
     "TransitionRule",
+    "monomials",
     "trainable",
 ]

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from nke.arrays import tril_matrix
+from nke.arrays import Array as AnyArray
+from nke.arrays import namespace, tril_matrix
 from nke.mixtures import GaussianMixture
 
 FLOOR = 1e-3  # smallest standard deviation, as a fraction of the data's own
@@ -37,18 +38,29 @@ def _mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -
     return eqx.tree_at(lambda m: m.layers[-1], mlp, jax.tree.map(jnp.zeros_like, mlp.layers[-1]))
 
 
+def monomials(x: Float[AnyArray, "*batch d"], degree: int) -> Float[AnyArray, "*batch n"]:
+    """All x_i, and for degree 2 all products x_i x_j too."""
+    if degree == 1:
+        return x
+    i, j = np.triu_indices(x.shape[-1])
+    return namespace(x).concatenate([x, x[..., i] * x[..., j]], axis=-1)
+
+
 class Smooth(eqx.Module):
-    """A x + b + network(x): what is nearly linear costs the network nothing and goes on beyond the data."""
+    """A·monomials(x) + b + network(x): a polynomial costs the network nothing and goes on beyond the data."""
 
     mlp: eqx.nn.MLP
-    linear: eqx.nn.Linear
+    skip: eqx.nn.Linear
+    degree: int = eqx.field(static=True)
 
-    def __init__(self, inputs: int, outputs: int, width: int, depth: int, *, key: PRNGKeyArray):
+    def __init__(self, inputs: int, outputs: int, width: int, depth: int, degree: int = 1, *, key: PRNGKeyArray):
         self.mlp = _mlp(inputs, outputs, width, depth, key)
-        self.linear = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(inputs, outputs, key=key))
+        terms = inputs if degree == 1 else inputs + inputs * (inputs + 1) // 2
+        self.skip = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(terms, outputs, key=key))
+        self.degree = degree
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " n"]:
-        return self.linear(x) + self.mlp(x)
+        return self.skip(monomials(x, self.degree)) + self.mlp(x)
 
 
 def _positive(raw: Array) -> Array:
@@ -73,14 +85,23 @@ def _factor(raw: Float[Array, " n"], d: int, positive: Callable[[Array], Array] 
 
 
 class DriftNetwork(eqx.Module):
-    """f(x) = scale · (A x + b + network(x))."""
+    """f(x) = scale · (polynomial(x) + network(x)), the polynomial of degree 1 or 2."""
 
     body: Smooth
     scale: Fixed
 
-    def __init__(self, scale: Float[Array, " d"], width: int, depth: int, *, key: PRNGKeyArray):
-        self.body = Smooth(len(scale), len(scale), width, depth, key=key)
+    def __init__(self, scale: Float[Array, " d"], width: int, depth: int, degree: int = 1, *, key: PRNGKeyArray):
+        self.body = Smooth(len(scale), len(scale), width, depth, degree, key=key)
         self.scale = Fixed(jnp.asarray(scale))
+
+    def starting_from(self, constant: Float[Array, " d"], slopes: Float[Array, "d n"]) -> "DriftNetwork":
+        """With the polynomial b + A·monomials(x) as its start."""
+        scale = self.scale.value
+        return eqx.tree_at(
+            lambda drift: (drift.body.skip.weight, drift.body.skip.bias),
+            self,
+            (jnp.asarray(slopes, scale.dtype) / scale[:, None], jnp.asarray(constant, scale.dtype) / scale),
+        )
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
         return self.scale.value * self.body(x)
@@ -128,6 +149,37 @@ class ConstantFactor(eqx.Module):
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
         return self.start.value @ _factor(self.raw, len(x), _nearly_linear)
+
+
+class RelativeFactor(eqx.Module):
+    """g(x) = diag(√(c² + x²))·h(asinh(x/c)), h lower triangular: noise in proportion to the state itself.
+
+    x is the state as the user measures it: ``origin`` is its zero in the coordinates of training, c = ``size``.
+    """
+
+    body: Smooth
+    start: Fixed
+    origin: Fixed
+    size: Fixed
+
+    def __init__(
+        self,
+        start: Float[Array, "d d"],
+        width: int,
+        depth: int,
+        origin: Float[Array, " d"],
+        size: Float[Array, " d"],
+        *,
+        key: PRNGKeyArray,
+    ):
+        d = len(start)
+        self.body = Smooth(d, d * (d + 1) // 2, width, depth, key=key)
+        self.start, self.origin, self.size = (Fixed(jnp.asarray(a)) for a in (start, origin, size))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+        state, size = x - self.origin.value, self.size.value
+        factor = self.start.value @ _factor(self.body(jnp.arcsinh(state / size)), len(x), _nearly_linear)
+        return jnp.sqrt(size**2 + state**2)[:, None] * factor
 
 
 class JumpMixture(NamedTuple):

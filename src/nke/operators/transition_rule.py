@@ -53,34 +53,30 @@ class ForwardPacket(TransitionRule):
 
     and one that jumped by component k, on average halfway through, as
 
-        mean x + β_k + s/2·(f̄ − J (m − x) + ⟨f, G_{m+β_k,γ_k}⟩),   covariance R M Rᵀ + (I + s/2·J_k) γ_k (I + s/2·J_k)ᵀ.
+        mean x + h + β_k + s/2·⟨f, G_{x+h+β_k,γ_k}⟩,   covariance R M Rᵀ + (I + s/2·J_k) γ_k (I + s/2·J_k)ᵀ,
+
+    h being half of the mean motion of the former.
 
     It is a normalised density for any f, a and H, of second order in s in mean and covariance for additive noise,
     and stays sane where the drift is stiff: R decays with −sJ, m − x and sJ are bounded (``FAR``, ``STIFF``), the drift
-    after a jump is tamed where s/2·J_k is large. Inner products take a quadrature rule of few points.
+    after a jump is tamed where s/2·J_k is large. Inner products take a quadrature rule of few points. With ``substeps``
+    the motion without a jump is cut into as many, which helps with coarse steps and noise that depends on the state.
     """
 
     quadrature: Quadrature = Simplex()
+    substeps: int = eqx.field(static=True, default=1)
 
     def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        drift, identity = generator.advection.drift, jnp.eye(len(x))
-        ahead = _bounded(step / 2 * drift(x), FAR)
-        noise = jnp.sqrt(step) * generator.diffusion.factor(x + ahead)
-        factor = cholesky(_regular(noise @ noise.T / 2, NARROW) + TINY**2 * identity)
-        average, change = self._over(drift, x + ahead, factor)
-        slope = change @ inverse_lower(factor)
-        flow = inverse(identity - _bounded(step / 4 * slope, STIFF))
-        f = average - slope @ ahead
-        moved = flow @ (flow @ jnp.concatenate([step * f[:, None], noise], axis=1))
-        mean, covariance = moved[:, 0], _regular(moved[:, 1:] @ moved[:, 1:].T, THIN)
+        drift = generator.advection.drift
+        mean, covariance, halfway = self._without_jumps(generator, x, step)
         if generator.jump is None:
             return GaussianMixture(jnp.ones_like(x[:1]), mean[None], covariance[None])
         terms = generator.jump.terms(x, step)
 
         def land(shift, factor):
-            average, change = self._over(drift, x + ahead + shift, factor)
+            average, change = self._over(drift, x + halfway + shift, factor)
             tame = step / 2 / jnp.sqrt(1 + step**2 / 2 * jnp.sum(change**2) / (jnp.sum(factor**2) + TINY**2))
-            return step / 2 * f + tame * average, factor + tame * change
+            return halfway + tame * average, factor + tame * change
 
         shifts, spreads = jax.vmap(land)(terms.first.means, cholesky(terms.first.covariances))
         parts = [
@@ -96,6 +92,45 @@ class ForwardPacket(TransitionRule):
             means = terms.more.means + jnp.mean(shifts, axis=0)
             parts.append(GaussianMixture(terms.more.weights, means, covariance + terms.more.covariances))
         return join(parts)
+
+    def _without_jumps(
+        self, generator: Generator, x: Float[Array, " d"], step: Step
+    ) -> tuple[Float[Array, " d"], Float[Array, "d d"], Float[Array, " d"]]:
+        """Mean and covariance of the motion by drift and noise, and its mean halfway through."""
+        drift, identity, short = generator.advection.drift, jnp.eye(len(x)), step / self.substeps
+        mean, spread, noise, halfway = jnp.zeros_like(x), None, None, None
+        for i in range(self.substeps):
+            ahead = _bounded(short / 2 * drift(x + mean), FAR)
+            middle = x + mean + ahead
+            if spread is None or noise is None:
+                noise = jnp.sqrt(short) * generator.diffusion.factor(middle)
+                factor = cholesky(_regular(noise @ noise.T / 2, NARROW) + TINY**2 * identity)
+            else:
+                # The packet has a width of its own by now, over which the noise is averaged too.
+                factor = cholesky(_regular(spread + noise @ noise.T / 2, NARROW) + TINY**2 * identity)
+                noise = jnp.sqrt(short) * self._noise_over(generator.diffusion.factor, middle, factor)
+            average, change = self._over(drift, middle, factor)
+            slope = change @ inverse_lower(factor)
+            flow = inverse(identity - _bounded(short / 4 * slope, STIFF))
+            moved = flow @ (flow @ jnp.concatenate([short * (average - slope @ ahead)[:, None], noise], axis=1))
+            if i == self.substeps // 2:
+                halfway = mean if self.substeps > 1 else moved[:, 0] / 2
+            mean, gained = mean + moved[:, 0], moved[:, 1:] @ moved[:, 1:].T
+            if spread is not None:
+                carried = flow @ flow @ flow @ flow
+                gained = gained + carried @ spread @ carried.T
+            spread = _regular(gained, THIN)
+        assert spread is not None
+        assert halfway is not None
+        return mean, spread, halfway
+
+    def _noise_over(
+        self, noise: Callable, centre: Float[Array, " d"], factor: Float[Array, "d d"]
+    ) -> Float[Array, "d d"]:
+        """A factor of ⟨a, G⟩."""
+        nodes, weights = (jnp.asarray(a, centre.dtype) for a in self.quadrature.nodes(len(centre)))
+        g = jax.vmap(noise)(centre + nodes @ factor.T)
+        return cholesky(jnp.tensordot(weights, g @ jnp.swapaxes(g, -1, -2), axes=1))
 
     def _over(
         self, drift: Callable, centre: Float[Array, " d"], factor: Float[Array, "d d"]
