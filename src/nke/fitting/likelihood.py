@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -19,6 +20,7 @@ from nke.fitting.loop import Blocks, FitRun, Loss, Schedule, Trainer, losses
 from nke.fitting.result import FitResult
 from nke.fitting.start import (
     Start,
+    jump_law,
     motion_size,
     near_zero,
     polynomial_drift,
@@ -52,7 +54,9 @@ SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cann
 NOISES = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
 CLEAR = 0.1  # nats per transition between the starts of two forms of the noise that need no trial
 TRIAL = 400  # steps of a short run
+MARGIN = 0.003  # nats by which the richer form must win: its short run is ahead by a little where the drift is not yet
 MOST_SUBSTEPS = 8
+UNUSED = 0.02  # mean share of the jumps below which a component of their law is dropped
 NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells apart
 MOST_TERMS = 16  # components for one number of jumps
 
@@ -81,13 +85,14 @@ class Likelihood:
     ``noise`` is the form of the diffusion: "constant", "plain" (any function of the state), "diagonal" (likewise,
     independent between coordinates) or "relative" (in proportion to the state, times any function of it);
     ``substeps`` cuts each step of the discrete model; None leaves the choice to short runs, compared by their
-    held-out likelihood. ``components`` is the number of Gaussians in the law of one jump (``width``, ``depth``: of
-    the networks). The best parameters on a held-out share are kept. ``rule`` is the discrete model of one step.
-    Without a ``schedule`` training takes 1000 steps per coordinate, at most 3000; one of your own replaces all of
-    the default one, its weight decay and patience too.
+    held-out likelihood. ``components`` is the number of Gaussians in the law of one jump (None: up to four, as many
+    as the displacements ask for); ``width`` and ``depth`` are those of the networks. The best parameters on a
+    held-out share are kept. ``rule`` is the discrete model of one step. Without a ``schedule`` training takes 1000
+    steps per coordinate, at most 3000; one of your own replaces all of the default one, its weight decay and
+    patience too.
     """
 
-    components: int = 1
+    components: int | None = None
     noise: str | None = None
     substeps: int | None = None
     width: int = 64
@@ -97,7 +102,7 @@ class Likelihood:
     schedule: Schedule | None = None
 
     def __post_init__(self):
-        if self.components < 1 or self.width < 1 or self.depth < 1 or not 0 < self.held_out < 1:
+        if (self.components or 1) < 1 or self.width < 1 or self.depth < 1 or not 0 < self.held_out < 1:
             raise ValueError("expected components, width, depth ≥ 1 and held_out between 0 and 1")
         if self.noise is not None and self.noise not in NOISES:
             raise ValueError(f"expected noise to be None or one of {', '.join(NOISES)}, but got {self.noise!r}")
@@ -112,7 +117,7 @@ class Likelihood:
         if jumps is None:
             jumps, decided["jumps"] = has_jumps(some, coordinates, np.random.default_rng(run.seed))
         trainer = run.trainer(self.schedule or _schedule(data.dimension))
-        start = Beginning(some, coordinates, jumps, self)
+        start = Beginning(some, coordinates, jumps, self, run.seed)
         blocks = [_blocks(part, coordinates, SKEW if jumps else 1.0) for part in (training, checking)]
         prepared = time.perf_counter() - clock
         form, decided["noise"] = self._choose(start, blocks, trainer)
@@ -123,6 +128,8 @@ class Likelihood:
         )
         rule = self._rule(form)
         generator = trainer.train("likelihood", self.loss(form), start.generator(form, trainer.key), blocks)
+        if jumps:
+            generator = _pruned(generator, _float32(start.x))
         model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
         checked = _some(checking, np.random.default_rng(run.seed))
         if jumps:
@@ -154,7 +161,7 @@ class Likelihood:
             rival = replace(form, **change)
             gain, error = _paired(score(form) - score(rival))
             words.append(f"{rival} over {form} {gain:+.4f} ± {error:.4f}")
-            form = rival if gain > error else form
+            form = rival if gain > MARGIN + error else form
 
         for noise in forms[1:]:
             consider(noise=noise)
@@ -181,11 +188,14 @@ class Form:
 class Beginning:
     """Networks that begin at the data's own averages, in any form."""
 
-    def __init__(self, some: Transitions, coordinates: Coordinates, jumps: bool, method: Likelihood):
+    def __init__(self, some: Transitions, coordinates: Coordinates, jumps: bool, method: Likelihood, seed: int):
         self.x = coordinates.to(some.x)
         self.moved, self.step = coordinates.displacement_to(some.displacement), coordinates.step_to(some.step)
         self.jumps, self.method = jumps, method
         self.law = self._law(self.moved)
+        self.mixture = None
+        if jumps:
+            self.mixture = jump_law(self.law, self.moved, self.step, method.components, seed)
         self.origin, self.least = near_zero(self.x, coordinates)
         self.amplitude = state_size(self.x, coordinates)
 
@@ -208,9 +218,12 @@ class Beginning:
         factor = self._factor(form, sizes, key())
         jump = None
         if self.jumps:
-            typical, components, law = float(np.median(self.step)), self.method.components, self.law
+            typical, law, mixture = float(np.median(self.step)), self.law, self.mixture
+            components = mixture.components if mixture else self.method.components or 1
             size, noise = np.sqrt(np.diag(law.jump)), np.sqrt(typical) * np.asarray(cholesky(law.spread))
             network = JumpNetwork(_float32(size), _float32(noise), law.rate, components, **sizes, key=key())
+            if mixture is not None and components > 1:
+                network = network.starting_from(mixture)
             jump = PoissonJump(network, series_order(law.rate * typical, components))
         return Generator(Advection(drift), Diffusion(factor), jump)
 
@@ -229,6 +242,19 @@ class Beginning:
         spread = self._law(self.moved / self.amplitude).spread
         start, origin, size = map(_float32, (cholesky(spread), self.origin, self.least))
         return RelativeFactor(start, **sizes, origin=origin, size=size, key=key)
+
+
+def _pruned(generator: Generator, x: Float[Array, "t d"]) -> Generator:
+    """Without the components of the jump law that are hardly ever used."""
+    jump = generator.jump
+    assert isinstance(jump, PoissonJump)
+    network = jump.measure
+    assert isinstance(network, JumpNetwork)
+    share = np.asarray(jnp.mean(jax.vmap(lambda x: network(x)[1].weights)(x), axis=0))
+    keep = [k for k in range(network.components) if share[k] > UNUSED]
+    if len(keep) == network.components:
+        return generator
+    return eqx.tree_at(lambda g: g.jump.measure, generator, network.prune(keep))
 
 
 def _paired(difference: Float[np.ndarray, " t"]) -> tuple[float, float]:
@@ -306,5 +332,6 @@ def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
     return {
         "jump rate": f"{middle:.3g} per unit time (5 % to 95 % of the states: {low:.3g} to {high:.3g}), "
         f"{expected:.2g} a step",
+        "jump law": f"{network.components} Gaussian{'s' if network.components > 1 else ''}",
         "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step, component by component",
     }

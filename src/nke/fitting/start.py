@@ -10,10 +10,16 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, logit
 
-from nke.arrays import log_normal_density
+from nke.arrays import log_normal_density, outer
 from nke.data import Coordinates
+from nke.mixtures import GaussianMixture
 
 NEAR_ZERO = 0.05  # share of the median state below which relative noise no longer falls with the state
+MOST_COMPONENTS = 4  # Gaussians in the law of a jump that are tried
+MOST_JUMPS = 1500  # jumps that the law is fitted to
+FEWEST_JUMPS = 20  # for every one of its Gaussians
+TELLING = 0.05  # held-out nats per jump that another Gaussian must bring
+RARE, SMALL = 0.06, 3.0  # share of the jumps, size over the noise below which one is not believed
 ITERATIONS = 20
 FIRST_GUESS = 0.05  # share of the largest displacements taken for jumps at first
 RIDGE = 1e-4  # of the least squares, in units of the mean square of a column
@@ -52,6 +58,57 @@ def start_with_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " 
         jumped = expit(logit(chance) + log_normal_density(moved, step[:, None, None] * spread + jump) - calm)
         spread, jump = _covariances(moved, step, jumped)
     return Start(spread, jump, max(float(jumped.mean()), LEAST) / float(step.mean()), jumped)
+
+
+def jump_law(
+    start: Start, moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"], components: int | None, seed: int
+) -> GaussianMixture | None:
+    """The law of one jump, noise included, from displacements drawn by the chance that they held a jump.
+
+    That chance is read off one wide Gaussian at first, and then off the law found. ``components`` None: as many as
+    held-out jumps ask for, without those that are rare or no wider than the noise. None where jumps are too few.
+    """
+    rng, jumped = np.random.default_rng(seed), start.jumped
+    count, law = components, None
+    for _ in range(2):
+        drawn = np.flatnonzero(rng.random(len(moved)) < jumped)
+        jumps = moved[rng.permutation(drawn)[:MOST_JUMPS]]
+        count = count or _count(jumps, seed)
+        if len(jumps) < FEWEST_JUMPS * count:
+            return None
+        law = GaussianMixture.fit(jumps, count, seed)
+        if count == 1:
+            return law
+        if components is None:
+            law = _telling(law, float(np.median(step)) * start.spread)
+            count = law.components
+        calm = log_normal_density(moved, step[:, None, None] * start.spread)
+        jumped = expit(logit(np.clip(jumped.mean(), LEAST, 1 - LEAST)) + np.asarray(law.log_prob(moved)) - calm)
+    return law
+
+
+def _count(jumps: Float[np.ndarray, "n d"], seed: int) -> int:
+    """How many Gaussians half of the jumps need to predict the other half."""
+    train, check = jumps[::2], jumps[1::2]
+    best, count = -np.inf, 1
+    for k in range(1, MOST_COMPONENTS + 1):
+        if len(train) < FEWEST_JUMPS * k:
+            break
+        reached = float(GaussianMixture.fit(train, k, seed).log_prob(check).mean())
+        if reached < best + TELLING:
+            break
+        best, count = reached, k
+    return count
+
+
+def _telling(law: GaussianMixture, noise: Float[np.ndarray, "d d"]) -> GaussianMixture:
+    """Without components that are rare or hardly larger than the noise of a step; all of them if none is left."""
+    second = law.covariances + outer(law.means, law.means)
+    size = np.sqrt(np.trace(np.linalg.solve(noise, second), axis1=-2, axis2=-1) / len(noise))
+    keep = (law.weights > RARE) & (size > SMALL)
+    keep = keep if keep.any() else np.ones_like(keep)
+    weights = law.weights[keep] / law.weights[keep].sum()
+    return GaussianMixture(weights, law.means[keep], law.covariances[keep])
 
 
 def near_zero(x: Float[np.ndarray, "t d"], coordinates: Coordinates) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
@@ -25,6 +26,11 @@ def in_blocks(function: Callable, *arrays: np.ndarray) -> Any:
         result = jax.tree.map(lambda leaf, n=rows: np.asarray(leaf[:n], np.float64), function(*block))
         pieces.append(result)
     return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
+
+
+NOISE_CHANGE, DRIFT_CHANGE = 0.1, 0.5
+MOST_STATES = 0.9  # share of the states that the sub-steps suit
+FINEST = 32
 
 
 @eqx.filter_jit
@@ -68,6 +74,27 @@ def log_prob(
     return displacement(rule, generator, z, step).log_prob(moved)
 
 
+def finer(generator: Generator, z: Float[Array, "n d"], step: Float[Array, ""], key: PRNGKeyArray) -> Int[Array, ""]:
+    """Into how many parts to cut a step, so that in most states the coefficients change little over each.
+
+    Over a part, noise should change the noise factor by at most ``NOISE_CHANGE`` of itself, and drift the drift by at
+    most ``DRIFT_CHANGE``.
+    """
+    f, g = generator.advection.drift, generator.diffusion.factor
+
+    def changes(z, xi):
+        here, drift = g(z), f(z)
+        there, later = g(z + jnp.sqrt(step) * here @ xi), f(z + step * drift)
+        tiny = jnp.finfo(z.dtype).tiny
+        by_noise = jnp.sum((there - here) ** 2) / (jnp.sum(here**2) + tiny)
+        by_drift = jnp.sqrt(jnp.sum((later - drift) ** 2) / (jnp.sum(drift**2) + tiny))
+        return by_noise / NOISE_CHANGE**2, by_drift / DRIFT_CHANGE
+
+    asked = jnp.maximum(*jax.vmap(changes)(z, jax.random.normal(key, z.shape)))
+    most = jnp.nanquantile(asked, MOST_STATES)
+    return jnp.clip(jnp.nan_to_num(jnp.ceil(most), nan=1.0), 1, FINEST).astype(jnp.int32)
+
+
 @eqx.filter_jit
 def sample(
     generator: Generator,
@@ -76,8 +103,12 @@ def sample(
     steps: Float[Array, " intervals"],
     substeps: Int[Array, " intervals"],
     key: PRNGKeyArray,
+    refine: bool = False,
 ) -> Float[Array, "intervals n d"]:
-    """States at the end of each interval, every interval cut into its own number of sub-steps."""
+    """States at the end of each interval, every interval cut into its own number of sub-steps.
+
+    With ``refine`` the number is multiplied by what the coefficients at the present states ask for.
+    """
     n, d = z.shape
 
     def substep(i, carry):
@@ -93,6 +124,8 @@ def sample(
 
     def interval(z, inputs):
         step, count, key = inputs
+        if refine:
+            count = count * finer(generator, z, step / count, jax.random.fold_in(key, 2**31))
         z, _, _ = jax.lax.fori_loop(0, count, substep, (z, step / count, key))
         return z, z
 

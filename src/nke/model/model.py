@@ -114,8 +114,9 @@ class Model:
     ) -> Float[np.ndarray, "paths times d"]:
         """Simulated paths from x0, (M, d), or (d,) repeated ``paths`` times; ``times[0]`` is the start.
 
-        Each interval is cut into ``substeps`` (default: enough that none is longer than the step of the
-        data). A path that leaves the finite numbers is reported in a warning and kept as it is.
+        Each interval is cut into ``substeps`` (default: enough that none is longer than the step of the data and
+        that the coefficients change little over each). A path that leaves the finite numbers is reported in a
+        warning and kept as it is.
         """
         start, times = self._start(x0, paths), _increasing(times)
         intervals = np.diff(times)
@@ -132,6 +133,7 @@ class Model:
             jnp.asarray(self.coordinates.step_to(intervals), jnp.float32),
             jnp.asarray(counts, jnp.int32),
             jax.random.key(seed),
+            refine=substeps is None,
         )
         moved = self.coordinates.back(np.asarray(z, np.float64)).swapaxes(0, 1)
         paths_out = np.concatenate([start[:, None], moved], axis=1)

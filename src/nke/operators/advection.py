@@ -12,6 +12,8 @@ from nke.mixtures import GaussianMixture
 from nke.operators.operator import Noise, Operator, PacketRate, Step
 from nke.operators.quadrature import Quadrature
 
+LEAP = 5.0  # longest motion by drift in one step of the flow, in standard deviations of the data
+
 
 class Advection(Operator):
     drift: Callable[[Float[Array, " d"]], Float[Array, " d"]]
@@ -35,7 +37,7 @@ class Advection(Operator):
             k2 = self.drift(x + h / 2 * k1)
             k3 = self.drift(x + h / 2 * k2)
             k4 = self.drift(x + h * k3)
-            return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            return x + _tamed(h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
 
         if self.flow_steps == 1:
             return advance(0, x)
@@ -55,3 +57,9 @@ class Advection(Operator):
 
     def move(self, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:
         return self.flow(x, step)
+
+
+def _tamed(shift: Float[Array, " d"]) -> Float[Array, " d"]:
+    """At most ``LEAP`` long: a drift that grows faster than the state makes explicit steps explode."""
+    length = jnp.sqrt(jnp.sum(shift**2) + jnp.finfo(shift.dtype).tiny)
+    return shift * jnp.minimum(1.0, LEAP / length)

@@ -290,6 +290,37 @@ class JumpNetwork(eqx.Module):
     def components(self) -> int:
         return self.means.shape[0]
 
+    def starting_from(self, law: GaussianMixture) -> "JumpNetwork":
+        """With the weights and shapes of a law as its start."""
+        scale = np.asarray(self.scale.value)
+        lower = np.linalg.cholesky(np.asarray(law.covariances)) / scale[:, None]
+        i, j = np.tril_indices(len(scale))
+        wanted = np.maximum(lower[:, i, j] - np.where(i == j, FLOOR, 0.0), np.where(i == j, FLOOR, -np.inf))
+        raw = np.where(i == j, np.log(np.expm1(np.where(i == j, wanted, 1.0))) - np.log(np.expm1(1.0)), wanted)
+        bias = np.concatenate([[0.0], np.log(np.asarray(law.weights))])
+        return eqx.tree_at(
+            lambda network: (network.means, network.factors, network.mlp.layers[-1].bias),
+            self,
+            tuple(jnp.asarray(a, jnp.float32) for a in (np.asarray(law.means) / scale, raw, bias)),
+        )
+
+    def prune(self, keep: list[int]) -> "JumpNetwork":
+        """Only the components in ``keep``; the softmax shares out what the others had."""
+        rows, last = np.array([0, *(1 + k for k in keep)]), self.mlp.layers[-1]
+        assert last.bias is not None
+        mlp = eqx.nn.MLP(
+            self.mlp.in_size, len(rows), self.mlp.width_size, self.mlp.depth, jax.nn.silu, key=jax.random.key(0)
+        )
+        layers = (
+            *self.mlp.layers[:-1],
+            eqx.tree_at(lambda m: (m.weight, m.bias), mlp.layers[-1], (last.weight[rows], last.bias[rows])),
+        )
+        return eqx.tree_at(
+            lambda network: (network.mlp, network.means, network.factors),
+            self,
+            (eqx.tree_at(lambda m: m.layers, mlp, layers), self.means[np.array(keep)], self.factors[np.array(keep)]),
+        )
+
     def shapes(self) -> tuple[Float[Array, "k d"], Float[Array, "k d d"]]:
         """Means and lower factors of the components, none smaller than the noise of a step."""
         scale, d = self.scale.value, self.means.shape[1]
