@@ -29,6 +29,7 @@ from nke.fitting.start import (
     state_size,
 )
 from nke.model import Model
+from nke.model.evaluation import changes
 from nke.operators import (
     Advection,
     ConstantFactor,
@@ -49,10 +50,11 @@ SOME = 100_000  # transitions that averages of the data are taken over
 SKEW = 2.0  # preference for large motions in the batches of a fit with jumps: see docs/design.md
 WEIGHT_DECAY = 0.15  # of the networks' matrices
 PATIENCE = 15  # chunks: the last, slow steps are mostly the best, so a fit hardly ever stops early
+COARSE = 0.35  # change of the drift over one step above which the step is called too coarse
 MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
 SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cannot be told from diffusion
 NOISES = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
-CLEAR = 0.1  # nats per transition between the starts of two forms of the noise that need no trial
+CLEAR = 0.2  # nats per transition between the starts of two forms of the noise that need no trial
 TRIAL = 400  # steps of a short run
 MARGIN = 0.003  # nats by which the richer form must win: its short run is ahead by a little where the drift is not yet
 MOST_SUBSTEPS = 8
@@ -114,8 +116,11 @@ class Likelihood:
         training, checking = (part.transitions() for part in data.split(self.held_out, run.seed))
         decided = {"data": f"{len(training)} transitions to train, {len(checking)} held out"}
         some = _some(training, np.random.default_rng(run.seed))
-        if jumps is None:
-            jumps, decided["jumps"] = has_jumps(some, coordinates, np.random.default_rng(run.seed))
+        if jumps is not True:
+            found, words = has_jumps(some, coordinates, np.random.default_rng(run.seed))
+            if found and jumps is False:
+                warn_of_jumps(words)
+            jumps, decided["jumps"] = (found, words) if jumps is None else (False, "none, as asked")
         trainer = run.trainer(self.schedule or _schedule(data.dimension))
         start = Beginning(some, coordinates, jumps, self, run.seed)
         blocks = [_blocks(part, coordinates, SKEW if jumps else 1.0) for part in (training, checking)]
@@ -134,6 +139,7 @@ class Likelihood:
         checked = _some(checking, np.random.default_rng(run.seed))
         if jumps:
             decided |= jumps_in_words(model, checked)
+        decided["step"] = step_in_words(model, checked)
         decided["score"] = f"{_score(model, checked):.4f} mean log density per held-out transition"
         return FitResult(model, trainer.history, {"preparation": prepared, **trainer.timings()}, decided)
 
@@ -161,7 +167,8 @@ class Likelihood:
             rival = replace(form, **change)
             gain, error = _paired(score(form) - score(rival))
             words.append(f"{rival} over {form} {gain:+.4f} ± {error:.4f}")
-            form = rival if gain > MARGIN + error else form
+            richer = form.noise == "constant" or rival.noise == form.noise
+            form = rival if gain > error + MARGIN * richer else form
 
         for noise in forms[1:]:
             consider(noise=noise)
@@ -169,6 +176,8 @@ class Likelihood:
             consider(degree=2)
             if self.substeps is None and isinstance(self.rule, ForwardPacket):
                 consider(substeps=2)
+                if form.substeps == 2:
+                    consider(substeps=4)
         return form, "held-out gain of short runs, nats: " + "; ".join(words) if words else "as asked"
 
 
@@ -205,11 +214,14 @@ class Beginning:
     def plausible(self) -> list[str]:
         """Forms of the noise worth a trial, the simplest first.
 
-        Constant and relative noise exclude each other where the start of one is far more likely than that of the other.
+        Constant and relative noise exclude each other where one explains what a quadratic drift leaves over far better.
         """
-        scaled = self.moved / self.amplitude
-        relative = self._law(scaled).log_prob(scaled, self.step)
-        gain = np.mean(relative - np.log(self.amplitude).sum(axis=1) - self.law.log_prob(self.moved, self.step))
+        terms, weights = np.asarray(monomials(self.x, 2)), (self.step * (1 - self.law.jumped))[:, None]
+        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], weights * np.ones_like(self.moved))
+        rest = self.moved - self.step[:, None] * (constant + terms @ slopes.T)
+        scaled = rest / self.amplitude
+        relative = self._law(scaled).log_prob(scaled, self.step) - np.log(self.amplitude).sum(axis=1)
+        gain = np.mean(relative - self._law(rest).log_prob(rest, self.step))
         return [*(["constant"] if gain < CLEAR else []), "plain", *(["relative"] if gain > -CLEAR else [])]
 
     def generator(self, form: Form, key: Callable[[], PRNGKeyArray]) -> Generator:
@@ -303,6 +315,29 @@ def _largest_first(size: Float[np.ndarray, " t"]) -> Int[np.ndarray, " t"]:
 
 def _score(model: Model, part: Transitions) -> float:
     return float(model.log_prob(part.y, part.x, part.step).mean())
+
+
+def warn_of_jumps(words: str) -> None:
+    warnings.warn(
+        f"jumps=False, but there seem to be jumps ({words}): they will pass for noise; fit with jumps=None or True",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def step_in_words(model: Model, part: Transitions) -> str:
+    """How much the learned drift changes over a step; warns where that is too much for one."""
+    to, key = model.coordinates, jax.random.key(0)
+    _, by_drift = changes(model.generator, _float32(to.to(part.x)), _float32(to.step_to(part.step)), key)
+    typical = float(np.median(by_drift))
+    if typical > COARSE:
+        warnings.warn(
+            f"the step of the data is too coarse: over one the drift typically changes by {typical:.0%} of itself, so "
+            "what is learned is an average over the step; record with a shorter one",
+            UserWarning,
+            stacklevel=2,
+        )
+    return f"{model.step:g}; over one the drift typically changes by {typical:.0%} of itself"
 
 
 def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:

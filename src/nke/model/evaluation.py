@@ -28,7 +28,7 @@ def in_blocks(function: Callable, *arrays: np.ndarray) -> Any:
     return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
 
 
-NOISE_CHANGE, DRIFT_CHANGE = 0.1, 0.5
+NOISE_CHANGE, DRIFT_CHANGE = 0.1, 0.5  # of the coefficients over a sub-step, at most
 MOST_STATES = 0.9  # share of the states that the sub-steps suit
 FINEST = 32
 
@@ -74,25 +74,31 @@ def log_prob(
     return displacement(rule, generator, z, step).log_prob(moved)
 
 
-def finer(generator: Generator, z: Float[Array, "n d"], step: Float[Array, ""], key: PRNGKeyArray) -> Int[Array, ""]:
-    """Into how many parts to cut a step, so that in most states the coefficients change little over each.
-
-    Over a part, noise should change the noise factor by at most ``NOISE_CHANGE`` of itself, and drift the drift by at
-    most ``DRIFT_CHANGE``.
-    """
+@eqx.filter_jit
+def changes(
+    generator: Generator, z: Float[Array, "n d"], step: Float[Array, " #n"], key: PRNGKeyArray
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """By how much of itself the noise factor changes over the noise of a step, and the drift over its drift."""
     f, g = generator.advection.drift, generator.diffusion.factor
 
-    def changes(z, xi):
+    def change(z, step, xi):
         here, drift = g(z), f(z)
         there, later = g(z + jnp.sqrt(step) * here @ xi), f(z + step * drift)
-        tiny = jnp.finfo(z.dtype).tiny
-        by_noise = jnp.sum((there - here) ** 2) / (jnp.sum(here**2) + tiny)
-        by_drift = jnp.sqrt(jnp.sum((later - drift) ** 2) / (jnp.sum(drift**2) + tiny))
-        return by_noise / NOISE_CHANGE**2, by_drift / DRIFT_CHANGE
+        return _relative(there - here, here), _relative(later - drift, drift)
 
-    asked = jnp.maximum(*jax.vmap(changes)(z, jax.random.normal(key, z.shape)))
-    most = jnp.nanquantile(asked, MOST_STATES)
-    return jnp.clip(jnp.nan_to_num(jnp.ceil(most), nan=1.0), 1, FINEST).astype(jnp.int32)
+    return jax.vmap(change)(z, jnp.broadcast_to(step, z.shape[:1]), jax.random.normal(key, z.shape))
+
+
+def _relative(change: Float[Array, "..."], whole: Float[Array, "..."]) -> Float[Array, ""]:
+    return jnp.sqrt(jnp.sum(change**2) / (jnp.sum(whole**2) + jnp.finfo(whole.dtype).tiny))
+
+
+def finer(generator: Generator, z: Float[Array, "n d"], step: Float[Array, ""], key: PRNGKeyArray) -> Int[Array, ""]:
+    """Into how many parts to cut a step, so that in most states the coefficients change little over each."""
+    by_noise, by_drift = changes(generator, z, step[None], key)
+    asked = jnp.maximum((by_noise / NOISE_CHANGE) ** 2, by_drift / DRIFT_CHANGE)
+    most = jnp.nan_to_num(jnp.nanquantile(asked, MOST_STATES), nan=1.0)
+    return jnp.clip(jnp.ceil(most), 1, FINEST).astype(jnp.int32)
 
 
 @eqx.filter_jit

@@ -33,11 +33,11 @@ class Advection(Operator):
         h = step / self.flow_steps
 
         def advance(_, x):
-            k1 = self.drift(x)
-            k2 = self.drift(x + h / 2 * k1)
-            k3 = self.drift(x + h / 2 * k2)
-            k4 = self.drift(x + h * k3)
-            return x + _tamed(h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+            k1 = _tamed(h * self.drift(x))
+            k2 = _tamed(h * self.drift(x + k1 / 2))
+            k3 = _tamed(h * self.drift(x + k2 / 2))
+            k4 = _tamed(h * self.drift(x + k3))
+            return x + (k1 + 2 * k2 + 2 * k3 + k4) / 6
 
         if self.flow_steps == 1:
             return advance(0, x)
