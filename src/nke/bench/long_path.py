@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 
 from nke.bench.tables import console, print_rows
 from nke.data import Trajectories
-from nke.fitting import fit
+from nke.fitting import Likelihood, fit
 
 ROWS, STEP = 10_000_000, 1e-3
 SEEDS = range(5)
@@ -53,7 +53,7 @@ def main() -> None:
 def _nke(seed: int) -> dict[str, float]:
     path = simulate(ROWS, seed)
     clock = time.perf_counter()
-    result = fit(Trajectories(path, STEP), jumps=True, seed=seed)
+    result = fit(Trajectories(path, STEP), Likelihood(noise="plain", components=1), jumps=True, seed=seed)
     total, compilation = time.perf_counter() - clock, result.timings["compilation"]
     model, x = result.model, np.random.default_rng(seed).choice(path, 2000)[:, None]
     return {

@@ -82,7 +82,9 @@ def run_seed(method: str, name: str, seed: int) -> dict[str, float]:
     system = SYSTEMS[name]
     data, test = system.simulate(TRAIN, seed), system.simulate(TEST, seed + 1000)
     raw = Coordinates.raw(data) if name == "Black–Scholes" else None
-    result = fit(data, METHODS[method], jumps=system.has_jumps, seed=seed, coordinates=raw)
+    result = fit(
+        data, METHODS[method], jumps=None if method == "likelihood" else system.has_jumps, seed=seed, coordinates=raw
+    )
     row = coefficient_errors(result.model, system, test)
     if isinstance(system, BlackScholes):
         best = recovery(BlackScholes.maximum_likelihood(data), system, test.states)

@@ -5,7 +5,7 @@
 
 import sys
 
-from nke.bench import biases, cost, forms, long_path, recovery
+from nke.bench import biases, cost, decisions, forms, jump_rule, long_path, recovery
 from nke.bench.tables import console
 
 PARTS = {
@@ -13,6 +13,10 @@ PARTS = {
     "lorenz": lambda: recovery.compare("Lorenz (0.3)"),
     "black-scholes": lambda: recovery.compare("Black–Scholes"),
     "half": recovery.half_of_the_rows,
+    "jump-rule": jump_rule.main,
+    "heavy-noise": decisions.heavy_noise,
+    "state-dependent-jumps": decisions.state_dependent_jumps,
+    "sizes": decisions.sizes,
     "slopes": biases.slopes,
     "thresholds": biases.thresholds,
     "forms": forms.main,
