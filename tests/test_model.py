@@ -331,8 +331,11 @@ class TestSample:
             assert_mean(paths**2, (1 + 1 / n) ** n)
 
     def test_default_substeps_follow_the_step_of_the_data(self):
-        """Intervals are cut into steps no longer than model.step: two for 0.3 and a step of 0.2, one for 0.2."""
-        model = true_model(GeometricBrownianMotion(growth=0.0, volatility=1.0), step=0.2)
+        """Intervals are cut into steps no longer than model.step: two for 0.3 and a step of 0.2, one for 0.2.
+
+        Additive noise and a slow drift ask for no more than that.
+        """
+        model = true_model(OrnsteinUhlenbeck(), step=0.2)
         for end, count in ((0.3, 2), (0.2, 1)):
             default = model.sample([1.0], [0.0, end], seed=5, paths=100_000)
             explicit, other = (

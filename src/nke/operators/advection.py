@@ -33,10 +33,10 @@ class Advection(Operator):
         h = step / self.flow_steps
 
         def advance(_, x):
-            k1 = _tamed(h * self.drift(x))
-            k2 = _tamed(h * self.drift(x + k1 / 2))
-            k3 = _tamed(h * self.drift(x + k2 / 2))
-            k4 = _tamed(h * self.drift(x + k3))
+            k1 = _tamed(h * self.drift(x), x)
+            k2 = _tamed(h * self.drift(x + k1 / 2), x)
+            k3 = _tamed(h * self.drift(x + k2 / 2), x)
+            k4 = _tamed(h * self.drift(x + k3), x)
             return x + (k1 + 2 * k2 + 2 * k3 + k4) / 6
 
         if self.flow_steps == 1:
@@ -59,7 +59,10 @@ class Advection(Operator):
         return self.flow(x, step)
 
 
-def _tamed(shift: Float[Array, " d"]) -> Float[Array, " d"]:
-    """At most ``LEAP`` long: a drift that grows faster than the state makes explicit steps explode."""
+def _tamed(shift: Float[Array, " d"], x: Float[Array, " d"]) -> Float[Array, " d"]:
+    """A pull back towards the data is at most ``LEAP`` long: one that grows faster than x would overshoot and explode.
+
+    A drift that leads away is left alone: where it leaves the finite numbers, that is the model's own doing.
+    """
     length = jnp.sqrt(jnp.sum(shift**2) + jnp.finfo(shift.dtype).tiny)
-    return shift * jnp.minimum(1.0, LEAP / length)
+    return shift * jnp.where(jnp.sum(shift * x) < 0, jnp.minimum(1.0, LEAP / length), 1.0)
