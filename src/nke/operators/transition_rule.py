@@ -143,7 +143,7 @@ class ForwardPacket(TransitionRule):
 
 def _bounded(a: Float[Array, "..."], most: float) -> Float[Array, "..."]:
     """The same where its norm is small, never longer than ``most``."""
-    return a / (1 + (jnp.sum(a**2) / most**2) ** 2) ** 0.25
+    return a * jax.lax.rsqrt(jnp.sqrt(1 + (jnp.sum(a * a) / most**2) ** 2))
 
 
 def _regular(covariance: Float[Array, "d d"], least: float) -> Float[Array, "d d"]:
