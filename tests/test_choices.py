@@ -129,7 +129,7 @@ class TestDrift:
 
 class TestJumps:
     def test_as_many_gaussians_as_the_jumps_have(self):
-        for system, components in ((BimodalJumps(), 2), (DoubleWell(), 1)):
+        for system, components in ((BimodalJumps(), 2), (DoubleWell(dimension=1), 1)):
             moved, step = in_z(system.simulate(256, seed=2))
             law = jump_law(start_with_jumps(moved, step), moved, step, None, seed=0)
             assert law is not None

@@ -153,7 +153,7 @@ def test_correlated_noise_by_every_form_of_diffusion():
         a = fitted.model.diffusion(points)
         mean = a.mean(axis=0)
         assert np.diag(mean) == pytest.approx([1.0, 1.0], abs=3 * 0.08), form
-        assert mean[0, 1] == mean[1, 0]
+        assert mean[0, 1] == pytest.approx(mean[1, 0], rel=1e-12)  # up to the rounding of a mean
         assert mean[0, 1] == (0 if form is DiagonalFactor else pytest.approx(0.5, abs=3 * 0.08)), form
         assert (np.ptp(a, axis=0) == 0).all() == (form is ConstantFactor)
         assert fitted.history["diffusion"].best >= 0, "training improved on the start"
