@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import replace
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -70,7 +69,9 @@ class TestNoise:
         assert result.decided["noise"] == "as asked"
         assert isinstance(result.model.generator.diffusion.factor, ConstantFactor)
 
-    @pytest.mark.parametrize("options", [{"noise": "loud"}, {"substeps": 0}, {"substeps": 99}, {"components": -1}])
+    @pytest.mark.parametrize(
+        "options", [{"noise": "loud"}, {"substeps": 0}, {"substeps": 99}, {"components": -1}, {"components": 0}]
+    )
     def test_wrong_options_are_refused(self, options):
         with pytest.raises(ValueError, match="expected"):
             Likelihood(**options)
@@ -174,7 +175,7 @@ class TestMisfit:
 
     @pytest.mark.parametrize(("step", "coarse"), [(0.05, False), (0.5, True)])
     def test_a_step_ten_times_too_coarse(self, step, coarse):
-        """The double well with its own drift; what a fit of it warns of is `python -m nke.bench.verify`'s business."""
+        """The double well's own drift changes by 5 % and about 50 % of itself; the threshold is 35 %."""
         system = DoubleWell(rate=0.0)
         data = system.simulate(64, seed=1, times=step * np.arange(101))
         generator = Generator(Advection(system.drift), Diffusion(system.noise_matrix), None)
@@ -203,4 +204,3 @@ class TestSampling:
         paths = sample(generator, Strang(), jnp.full((3, 1), 20.0), steps, counts, jax.random.key(0))
         assert jnp.isfinite(paths).all()
         assert float(jnp.abs(paths[-1]).max()) < 20
-        assert eqx.is_array(paths)

@@ -14,7 +14,7 @@ from jaxtyping import Float, Shaped
 from nke.arrays.namespace import Array, namespace
 
 UNROLLED = 8
-LEAST_PIVOT = 0.25
+LEAST_PIVOT = 0.25  # of ``inverse``, whose matrices are near the identity
 
 
 def symmetrise(a: Shaped[Array, "*batch d d"]) -> Shaped[Array, "*batch d d"]:

@@ -9,7 +9,7 @@ from nke.packets import build_packets, excess_kurtosis, group_by_time, jump_flag
 
 FEWEST_PEERS = 30  # particles at one time below which medians are taken over all times
 LOCAL = 64  # neighbours within which increments are standardised to ask whether there are jumps
-JUMPY = 0.45  # their excess kurtosis above which jumps are assumed: see docs/design.md
+JUMPY = 0.45  # their excess kurtosis above which jumps are assumed: see docs/decisions.md
 UNSURE, SURE = 0.08, 0.6  # between these it cannot be known
 
 

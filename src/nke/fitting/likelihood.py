@@ -56,7 +56,7 @@ SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cann
 NOISES = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
 CLEAR = 0.2  # nats per transition between the starts of two forms of the noise that need no trial
 TRIAL = 400  # steps of a short run
-MARGIN = 0.003  # nats by which the richer form must win: its short run is ahead by a little where the drift is not yet
+MARGIN = 0.003  # nats by which a richer form must win: it makes up for a drift not learned yet
 MOST_SUBSTEPS = 8
 UNUSED = 0.02  # mean share of the jumps below which a component of their law is dropped
 NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells apart
@@ -104,7 +104,12 @@ class Likelihood:
     schedule: Schedule | None = None
 
     def __post_init__(self):
-        if (self.components or 1) < 1 or self.width < 1 or self.depth < 1 or not 0 < self.held_out < 1:
+        if (
+            (self.components is not None and self.components < 1)
+            or self.width < 1
+            or self.depth < 1
+            or not 0 < self.held_out < 1
+        ):
             raise ValueError("expected components, width, depth ≥ 1 and held_out between 0 and 1")
         if self.noise is not None and self.noise not in NOISES:
             raise ValueError(f"expected noise to be None or one of {', '.join(NOISES)}, but got {self.noise!r}")

@@ -136,9 +136,7 @@ def polynomial_drift(
     for target, weight in zip(moved.T, weights.T, strict=True):
         weight = weight / weight.mean()
         normal = (columns.T * weight) @ columns / len(columns) + RIDGE * np.eye(columns.shape[1])
-        found.append(
-            np.linalg.solve(normal, (columns.T * weight) @ target / len(columns)) / np.where(scale > 0, scale, 1.0)
-        )
+        found.append(np.linalg.solve(normal, (columns.T * weight) @ target / len(columns)) / scale)
     table = np.array(found)
     return table[:, 0], table[:, 1:]
 
