@@ -11,7 +11,7 @@ from nke.fitting.result import FitResult
 from nke.mixtures import GaussianMixture
 from nke.systems import BimodalJumps, DoubleWell, Lorenz
 
-SEEDS = range(51, 56)
+SEEDS = range(61, 66)
 TRAIN, TEST = 1024, 256
 REPLICATES = 50  # of the true system, for the floor
 SIZES = (32, 128, 512, 1024)

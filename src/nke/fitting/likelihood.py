@@ -178,11 +178,11 @@ class Likelihood:
         for noise in forms[1:]:
             consider(noise=noise)
         if form.noise == "relative":
-            consider(degree=2)
             if self.substeps is None and isinstance(self.rule, ForwardPacket):
                 consider(substeps=2)
                 if form.substeps == 2:
                     consider(substeps=4)
+            consider(degree=2)
         return form, "held-out gain of short runs, nats: " + "; ".join(words) if words else "as asked"
 
 

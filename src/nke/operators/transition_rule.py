@@ -100,7 +100,7 @@ class ForwardPacket(TransitionRule):
         drift, identity, short = generator.advection.drift, jnp.eye(len(x)), step / self.substeps
         mean, spread, noise, halfway = jnp.zeros_like(x), None, None, None
         for i in range(self.substeps):
-            ahead = _bounded(short / 2 * drift(x + mean), FAR)
+            ahead = jax.lax.stop_gradient(_bounded(short / 2 * drift(x + mean), FAR))
             middle = x + mean + ahead
             if spread is None or noise is None:
                 noise = jnp.sqrt(short) * generator.diffusion.factor(middle)
