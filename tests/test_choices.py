@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -70,7 +71,15 @@ class TestNoise:
         assert isinstance(result.model.generator.diffusion.factor, ConstantFactor)
 
     @pytest.mark.parametrize(
-        "options", [{"noise": "loud"}, {"substeps": 0}, {"substeps": 99}, {"components": -1}, {"components": 0}]
+        "options",
+        [
+            {"noise": "loud"},
+            {"substeps": 0},
+            {"substeps": 99},
+            {"components": -1},
+            {"components": 0},
+            {"jump_shapes": "round"},
+        ],
     )
     def test_wrong_options_are_refused(self, options):
         with pytest.raises(ValueError, match="expected"):
@@ -155,6 +164,42 @@ class TestJumps:
         assert float(rate) == pytest.approx(1.5)
         np.testing.assert_allclose(found.weights, [5 / 7, 2 / 7], rtol=1e-5)
         np.testing.assert_allclose(found.means, law.means[[0, 2]], atol=1e-5)
+
+    @pytest.mark.parametrize("moving", [False, True])
+    def test_pruning_changes_nothing_for_the_components_kept(self, moving):
+        network = JumpNetwork(jnp.ones(2), 0.1 * jnp.eye(2), 1.5, 3, 8, 1, moving, key=jax.random.key(0))
+        last = jax.random.normal(jax.random.key(1), network.mlp.layers[-1].weight.shape)
+        network = eqx.tree_at(lambda n: n.mlp.layers[-1].weight, network, last)
+        x, keep = jnp.array([0.3, -0.7]), [2, 0]
+        (rate, whole), (same, part) = network(x), network.prune(keep)(x)
+        assert float(same) == float(rate)
+        np.testing.assert_allclose(part.weights, whole.weights[jnp.array(keep)] / (1 - whole.weights[1]), rtol=1e-5)
+        np.testing.assert_allclose(part.means, whole.means[jnp.array(keep)], rtol=1e-5)
+        np.testing.assert_allclose(part.covariances, whole.covariances[jnp.array(keep)], rtol=1e-5)
+        assert bool((network(-x)[1].means == whole.means).all()) is not moving
+
+    def test_shapes_that_depend_on_the_state(self, tmp_path):
+        """Every jump doubles the state: its mean is x, its standard deviation 0.2."""
+        rng, n, step = np.random.default_rng(5), 8000, 0.05
+        x = rng.uniform(-2, 2, n)
+        jumped = rng.random(n) < 0.15
+        y = (
+            x
+            - step * x
+            + np.where(jumped, x + 0.2 * rng.normal(size=n), 0.0)
+            + 0.1 * np.sqrt(step) * rng.normal(size=n)
+        )
+        data = nke.Trajectories(np.stack([x, y], axis=1)[..., None], np.array([0.0, step]))
+        method = replace(QUICK, noise="constant", components=1, jump_shapes="state-dependent")
+        result = nke.fit(data, replace(method, schedule=Schedule(800, particles=512)), jumps=True)
+        result.model.save(tmp_path / "m.nke")
+        at = np.array([[-1.5], [-0.75], [0.75], [1.5]])
+        law = nke.load(tmp_path / "m.nke").jump_law(at)
+        # 1200 jumps, a quarter of them near each state: the mean there is known to 0.2/√300 ≈ 0.012, plus what the
+        # network smooths away.
+        np.testing.assert_allclose(law.means[:, 0, 0], at[:, 0], atol=0.1)
+        np.testing.assert_allclose(np.sqrt(law.covariances[:, 0, 0, 0]), 0.2, atol=0.06)
+        assert "depending on the state" in result.summary()
 
     def test_heavy_multiplicative_noise_is_no_jump(self):
         data = Lorenz(noise=3.0).simulate(256, seed=4)

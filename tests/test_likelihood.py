@@ -156,11 +156,11 @@ def test_sampling_with_more_substeps_departs_from_the_transition_as_the_step_gro
 def test_a_jump_is_never_smaller_than_the_noise_of_a_step():
     noise = jnp.array([[0.5, 0.0], [0.2, 0.3]])
     network = JumpNetwork(jnp.full(2, 1e-3), noise, 1.0, 3, 8, 1, key=jax.random.key(0))
-    np.testing.assert_allclose(network.size_over_noise(*network.shapes()), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(network.size_over_noise(jnp.zeros(2)), 1.0, rtol=1e-5)
     large = JumpNetwork(jnp.full(2, 5.0), noise, 1.0, 1, 8, 1, key=jax.random.key(0))
-    means, factors = large.shapes()
-    np.testing.assert_allclose(means, 0)
-    np.testing.assert_allclose(factors[0], 5.0 * (1 + 1e-3) * np.eye(2), rtol=1e-6)
+    _, law = large(jnp.zeros(2))
+    np.testing.assert_allclose(law.means, 0)
+    np.testing.assert_allclose(law.covariances[0], (5.0 * (1 + 1e-3)) ** 2 * np.eye(2), rtol=1e-6)
 
 
 def test_jumps_as_small_as_the_noise_are_reported():

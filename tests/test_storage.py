@@ -180,7 +180,7 @@ class TestFile:
     def test_header_is_json_with_versions_and_configuration(self, payload):
         metadata = header_of(payload)["__metadata__"]
         assert metadata["format"] == "nke-model"
-        assert metadata["format_version"] == "3"
+        assert metadata["format_version"] == "4"
         assert metadata["nke_version"] == version("nke")
         config = json.loads(metadata["config"])
         assert config["names"] == ["höhe", 'a "quoted" name']
@@ -273,10 +273,10 @@ class TestRefusals:
         )
         refused(pack_tensors(tensors, metadata), "digest")
 
-    @pytest.mark.parametrize("format_version", ["2", "0", "3.0", ""])
+    @pytest.mark.parametrize("format_version", ["3", "0", "4.0", ""])
     def test_other_format_version(self, payload, refused, format_version):
         metadata = header_of(payload)["__metadata__"] | {"format_version": format_version, "nke_version": "9.9"}
-        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads format 3")
+        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads format 4")
 
     def test_another_kind_of_safetensors(self, refused, tmp_path):
         save_file({"weight": np.ones(3, np.float32)}, tmp_path / "other.safetensors")

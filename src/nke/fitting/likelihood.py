@@ -54,6 +54,7 @@ COARSE = 0.35  # change of the drift over one step above which the step is calle
 MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
 SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cannot be told from diffusion
 NOISES = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
+JUMP_SHAPES = ("shared", "state-dependent")
 CLEAR = 0.2  # nats per transition between the starts of two forms of the noise that need no trial
 TRIAL = 400  # steps of a short run
 MARGIN = 0.003  # nats by which a richer form must win: it makes up for a drift not learned yet
@@ -88,13 +89,15 @@ class Likelihood:
     independent between coordinates) or "relative" (in proportion to the state, times any function of it);
     ``substeps`` cuts each step of the discrete model; None leaves the choice to short runs, compared by their
     held-out likelihood. ``components`` is the number of Gaussians in the law of one jump (None: up to four, as many
-    as the displacements ask for); ``width`` and ``depth`` are those of the networks. The best parameters on a
-    held-out share are kept. ``rule`` is the discrete model of one step. Without a ``schedule`` training takes 1000
-    steps per coordinate, at most 3000; one of your own replaces all of the default one, its weight decay and
-    patience too.
+    as the displacements ask for); their means and covariances are "shared" by all states, only rate and shares
+    depending on them, or "state-dependent" (``jump_shapes``). ``width`` and ``depth`` are those of the networks. The
+    best parameters on a held-out share are kept. ``rule`` is the discrete model of one step. Without a ``schedule``
+    training takes 1000 steps per coordinate, at most 3000; one of your own replaces all of the default one, its
+    weight decay and patience too.
     """
 
     components: int | None = None
+    jump_shapes: str = "shared"
     noise: str | None = None
     substeps: int | None = None
     width: int = 64
@@ -113,6 +116,10 @@ class Likelihood:
             raise ValueError("expected components, width, depth ≥ 1 and held_out between 0 and 1")
         if self.noise is not None and self.noise not in NOISES:
             raise ValueError(f"expected noise to be None or one of {', '.join(NOISES)}, but got {self.noise!r}")
+        if self.jump_shapes not in JUMP_SHAPES:
+            raise ValueError(
+                f"expected jump_shapes to be one of {', '.join(JUMP_SHAPES)}, but got {self.jump_shapes!r}"
+            )
         if self.substeps is not None and not 1 <= self.substeps <= MOST_SUBSTEPS:
             raise ValueError(f"expected substeps between 1 and {MOST_SUBSTEPS}, or None, but got {self.substeps}")
 
@@ -178,11 +185,12 @@ class Likelihood:
         for noise in forms[1:]:
             consider(noise=noise)
         if form.noise == "relative":
-            if self.substeps is None and isinstance(self.rule, ForwardPacket):
+            open_substeps = self.substeps is None and isinstance(self.rule, ForwardPacket)
+            if open_substeps:
                 consider(substeps=2)
-                if form.substeps == 2:
-                    consider(substeps=4)
             consider(degree=2)
+            if open_substeps and form.substeps == 2:
+                consider(substeps=4)
         return form, "held-out gain of short runs, nats: " + "; ".join(words) if words else "as asked"
 
 
@@ -230,7 +238,7 @@ class Beginning:
         return [*(["constant"] if gain < CLEAR else []), "plain", *(["relative"] if gain > -CLEAR else [])]
 
     def generator(self, form: Form, key: Callable[[], PRNGKeyArray]) -> Generator:
-        sizes = {"width": self.method.width, "depth": self.method.depth}
+        sizes: dict[str, int] = {"width": self.method.width, "depth": self.method.depth}
         drift = self._drift(form, sizes, key())
         factor = self._factor(form, sizes, key())
         jump = None
@@ -238,7 +246,10 @@ class Beginning:
             typical, law, mixture = float(np.median(self.step)), self.law, self.mixture
             components = mixture.components if mixture else self.method.components or 1
             size, noise = np.sqrt(np.diag(law.jump)), np.sqrt(typical) * np.asarray(cholesky(law.spread))
-            network = JumpNetwork(_float32(size), _float32(noise), law.rate, components, **sizes, key=key())
+            moving = self.method.jump_shapes == "state-dependent"
+            network = JumpNetwork(
+                _float32(size), _float32(noise), law.rate, components, **sizes, moving=moving, key=key()
+            )
             if mixture is not None and components > 1:
                 network = network.starting_from(mixture)
             jump = PoissonJump(network, series_order(law.rate * typical, components))
@@ -360,7 +371,8 @@ def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
             stacklevel=2,
         )
     network = model.generator.jump.measure
-    size = np.asarray(network.size_over_noise(*network.shapes()))
+    states = _float32(model.coordinates.to(part.x))
+    size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
     if size.min() < SMALL_JUMPS:
         warnings.warn(
             f"jumps of {size.min():.2g} times the noise of one step were found: jumps so small cannot be told from "
@@ -372,6 +384,7 @@ def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
     return {
         "jump rate": f"{middle:.3g} per unit time (5 % to 95 % of the states: {low:.3g} to {high:.3g}), "
         f"{expected:.2g} a step",
-        "jump law": f"{network.components} Gaussian{'s' if network.components > 1 else ''}",
+        "jump law": f"{network.components} Gaussian{'s' if network.components > 1 else ''}"
+        + (", their shapes depending on the state" if network.moving else ""),
         "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step, component by component",
     }

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nke.model.model import Model
 
 FORMAT = "nke-model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 VERSION = version("nke")
 RULES = {cls.__name__: cls for cls in (ForwardPacket, EulerMaruyama)}
 FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ConstantFactor, RelativeFactor)}
@@ -141,6 +141,7 @@ def _describe(model: "Model") -> dict[str, Any]:
             "kind": "PoissonJump",
             "order": jump.order,
             "components": jump.measure.components,
+            "moving": jump.measure.moving,
             **_sizes(jump.measure.mlp),
         }
     elif jump is not None:
@@ -170,7 +171,8 @@ def _skeleton(config: dict[str, Any]) -> Generator:
         if jump["kind"] == "FiniteTimeJump":
             jump = FiniteTimeJump(MixtureDensityNetwork(jnp.ones(d), 0.5, *sizes, key=key), jump["step"])
         else:
-            jump = PoissonJump(JumpNetwork(jnp.ones(d), jnp.eye(d), 1.0, *sizes, key=key), jump["order"])
+            network = JumpNetwork(jnp.ones(d), jnp.eye(d), 1.0, *sizes, jump["moving"], key=key)
+            jump = PoissonJump(network, jump["order"])
     drift = DriftNetwork(jnp.ones(d), **config["drift"], key=key)
     return Generator(Advection(drift, config["flow_steps"]), Diffusion(factor), jump)
 

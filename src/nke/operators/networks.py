@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from nke.arrays import Array as AnyArray
 from nke.arrays import namespace, tril_matrix
@@ -36,6 +36,15 @@ def _mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -
     """SiLU network whose last layer starts at zero."""
     mlp = eqx.nn.MLP(inputs, outputs, width, depth, jax.nn.silu, key=key)
     return eqx.tree_at(lambda m: m.layers[-1], mlp, jax.tree.map(jnp.zeros_like, mlp.layers[-1]))
+
+
+def _only(mlp: eqx.nn.MLP, rows: Int[np.ndarray, " n"]) -> eqx.nn.MLP:
+    """The network with some of its outputs."""
+    last = mlp.layers[-1]
+    assert last.bias is not None
+    smaller = eqx.nn.MLP(mlp.in_size, len(rows), mlp.width_size, mlp.depth, mlp.activation, key=jax.random.key(0))
+    end = eqx.tree_at(lambda m: (m.weight, m.bias), smaller.layers[-1], (last.weight[rows], last.bias[rows]))
+    return eqx.tree_at(lambda m: m.layers, smaller, (*mlp.layers[:-1], end))
 
 
 def monomials(x: Float[AnyArray, "*batch d"], degree: int) -> Float[AnyArray, "*batch n"]:
@@ -236,33 +245,29 @@ class MixtureDensityNetwork(eqx.Module):
 
     def prune(self, keep: list[int]) -> "MixtureDensityNetwork":
         """Only the components in ``keep``; the softmax shares out what the others had."""
-        last = self.mlp.layers[-1]
-        assert last.bias is not None
-        per_component = (len(last.bias) - 1) // self.components
-        rows = np.concatenate([[0], *(1 + k * per_component + np.arange(per_component) for k in keep)])
+        bias = self.mlp.layers[-1].bias
+        assert bias is not None
+        rows = np.arange(1, len(bias)).reshape(self.components, -1)[keep]
         smaller = MixtureDensityNetwork(
             self.scale.value, 0.5, len(keep), self.mlp.width_size, self.mlp.depth, key=jax.random.key(0)
         )
-        return eqx.tree_at(
-            lambda m: (*m.mlp.layers[:-1], m.mlp.layers[-1].weight, m.mlp.layers[-1].bias),
-            smaller,
-            (*self.mlp.layers[:-1], last.weight[rows], last.bias[rows]),
-        )
+        return eqx.tree_at(lambda m: m.mlp, smaller, _only(self.mlp, np.concatenate([[0], rows.ravel()])))
 
 
 class JumpNetwork(eqx.Module):
-    """Jump measure: rate λ(x) and shares of the components depend on the state, their shapes do not.
+    """Jump measure: rate λ(x) and shares of the components depend on the state; their shapes too if ``moving``.
 
     A component's root mean square size, in units of the noise of one step, is at least one: below that a
     jump cannot be told from diffusion.
     """
 
-    mlp: eqx.nn.MLP
+    mlp: eqx.nn.MLP  # to the rate, the shares and, if moving, what is added to means and factors
     means: Float[Array, "k d"]
     factors: Float[Array, "k n"]
     scale: Fixed
     rate: Fixed
     whiten: Fixed
+    moving: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -272,19 +277,22 @@ class JumpNetwork(eqx.Module):
         components: int,
         width: int,
         depth: int,
+        moving: bool = False,
         *,
         key: PRNGKeyArray,
     ):
         """Starts at the given rate, components centred within the given scale; ``noise`` is that of one step."""
         d = len(scale)
         mean_key, key = jax.random.split(key)
-        self.mlp = _mlp(d, 1 + components, width, depth, key)
+        entries = d * (d + 1) // 2
+        self.mlp = _mlp(d, 1 + components * (1 + moving * (d + entries)), width, depth, key)
         spread = 0.0 if components == 1 else 1.0
         self.means = spread * jax.random.normal(mean_key, (components, d))
-        self.factors = jnp.zeros((components, d * (d + 1) // 2))
+        self.factors = jnp.zeros((components, entries))
         self.scale = Fixed(jnp.asarray(scale))
         self.rate = Fixed(jnp.asarray(rate, jnp.float32))
         self.whiten = Fixed(jnp.linalg.inv(noise))
+        self.moving = moving
 
     @property
     def components(self) -> int:
@@ -297,7 +305,9 @@ class JumpNetwork(eqx.Module):
         i, j = np.tril_indices(len(scale))
         wanted = np.maximum(lower[:, i, j] - np.where(i == j, FLOOR, 0.0), np.where(i == j, FLOOR, -np.inf))
         raw = np.where(i == j, np.log(np.expm1(np.where(i == j, wanted, 1.0))) - np.log(np.expm1(1.0)), wanted)
-        bias = np.concatenate([[0.0], np.log(np.asarray(law.weights))])
+        assert self.mlp.layers[-1].bias is not None
+        bias = np.zeros(len(self.mlp.layers[-1].bias))
+        bias[1 : 1 + self.components] = np.log(np.asarray(law.weights))
         return eqx.tree_at(
             lambda network: (network.means, network.factors, network.mlp.layers[-1].bias),
             self,
@@ -306,34 +316,38 @@ class JumpNetwork(eqx.Module):
 
     def prune(self, keep: list[int]) -> "JumpNetwork":
         """Only the components in ``keep``; the softmax shares out what the others had."""
-        rows, last = np.array([0, *(1 + k for k in keep)]), self.mlp.layers[-1]
-        assert last.bias is not None
-        mlp = eqx.nn.MLP(
-            self.mlp.in_size, len(rows), self.mlp.width_size, self.mlp.depth, jax.nn.silu, key=jax.random.key(0)
-        )
-        layers = (
-            *self.mlp.layers[:-1],
-            eqx.tree_at(lambda m: (m.weight, m.bias), mlp.layers[-1], (last.weight[rows], last.bias[rows])),
-        )
+        assert self.mlp.layers[-1].bias is not None
+        shares, shapes = np.split(np.arange(1, len(self.mlp.layers[-1].bias)), [self.components])
+        rows = [np.array([0]), shares[keep], shapes.reshape(self.components, -1)[keep].ravel()]
         return eqx.tree_at(
             lambda network: (network.mlp, network.means, network.factors),
             self,
-            (eqx.tree_at(lambda m: m.layers, mlp, layers), self.means[np.array(keep)], self.factors[np.array(keep)]),
+            (_only(self.mlp, np.concatenate(rows)), self.means[np.array(keep)], self.factors[np.array(keep)]),
         )
 
-    def shapes(self) -> tuple[Float[Array, "k d"], Float[Array, "k d d"]]:
+    def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
+        raw = self.mlp(x)
+        means, factors = self._shapes(raw)
+        shares = jax.nn.softmax(raw[1 : 1 + self.components])
+        return self.rate.value * _positive(raw[0]), GaussianMixture(
+            shares, means, factors @ jnp.swapaxes(factors, -1, -2)
+        )
+
+    def size_over_noise(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
+        """Root mean square size of each component at x over the noise of a step."""
+        return self._size(*self._shapes(self.mlp(x)))
+
+    def _shapes(self, raw: Float[Array, " o"]) -> tuple[Float[Array, "k d"], Float[Array, "k d d"]]:
         """Means and lower factors of the components, none smaller than the noise of a step."""
         scale, d = self.scale.value, self.means.shape[1]
-        means, factors = scale * self.means, scale[:, None] * jax.vmap(lambda row: _factor(row, d))(self.factors)
-        grow = jnp.maximum(1.0, 1 / self.size_over_noise(means, factors))
+        means, entries = self.means, self.factors
+        if self.moving:
+            shift = raw[1 + self.components :].reshape(self.components, -1)
+            means, entries = means + shift[:, :d], entries + shift[:, d:]
+        means, factors = scale * means, scale[:, None] * jax.vmap(lambda row: _factor(row, d))(entries)
+        grow = jnp.maximum(1.0, 1 / self._size(means, factors))
         return grow[:, None] * means, grow[:, None, None] * factors
 
-    def size_over_noise(self, means: Float[Array, "k d"], factors: Float[Array, "k d d"]) -> Float[Array, " k"]:
-        """Root mean square size of each component over the noise of a step."""
+    def _size(self, means: Float[Array, "k d"], factors: Float[Array, "k d d"]) -> Float[Array, " k"]:
         white = self.whiten.value @ jnp.concatenate([means[:, :, None], factors], axis=-1)
         return jnp.sqrt(jnp.sum(white**2, axis=(-2, -1)))
-
-    def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
-        raw, (means, factors) = self.mlp(x), self.shapes()
-        law = GaussianMixture(jax.nn.softmax(raw[1:]), means, factors @ jnp.swapaxes(factors, -1, -2))
-        return self.rate.value * _positive(raw[0]), law
