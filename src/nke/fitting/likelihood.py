@@ -16,7 +16,7 @@ from scipy.stats import poisson
 from nke.arrays import cholesky
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.jump_detection import has_jumps
-from nke.fitting.loop import Blocks, FitRun, Loss, Schedule, Trainer, losses
+from nke.fitting.loop import CHUNK, Blocks, FitRun, Loss, Schedule, Trainer, losses
 from nke.fitting.result import FitResult
 from nke.fitting.start import (
     Start,
@@ -48,7 +48,11 @@ from nke.operators import (
 
 SOME = 100_000  # transitions that averages of the data are taken over
 SKEW = 2.0  # preference for large motions in the batches of a fit with jumps: see docs/design.md
+USUAL = 100_000  # transitions for which the length of the training and its decay were chosen
+STEPS = (1000, 3000)  # per coordinate and at most
+LEAST_STEPS = 600
 WEIGHT_DECAY = 0.15  # of the networks' matrices
+MOST_DECAY = 1.0
 PATIENCE = 15  # chunks: the last, slow steps are mostly the best, so a fit hardly ever stops early
 COARSE = 0.35  # change of the drift over one step above which the step is called too coarse
 MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
@@ -92,8 +96,8 @@ class Likelihood:
     as the displacements ask for); their means and covariances are "shared" by all states, only rate and shares
     depending on them, or "state-dependent" (``jump_shapes``). ``width`` and ``depth`` are those of the networks. The
     best parameters on a held-out share are kept. ``rule`` is the discrete model of one step. Without a ``schedule``
-    training takes 1000 steps per coordinate, at most 3000; one of your own replaces all of the default one, its
-    weight decay and patience too.
+    training takes 1000 steps per coordinate, at most 3000, down to a third with little data; one of your own replaces
+    all of the default one, its weight decay and patience too.
     """
 
     components: int | None = None
@@ -133,7 +137,7 @@ class Likelihood:
             if found and jumps is False:
                 warn_of_jumps(words)
             jumps, decided["jumps"] = (found, words) if jumps is None else (False, "none, as asked")
-        trainer = run.trainer(self.schedule or _schedule(data.dimension))
+        trainer = run.trainer(self.schedule or schedule_for(data.dimension, len(training)))
         start = Beginning(some, coordinates, jumps, self, run.seed)
         blocks = [_blocks(part, coordinates, SKEW if jumps else 1.0) for part in (training, checking)]
         prepared = time.perf_counter() - clock
@@ -290,9 +294,16 @@ def _paired(difference: Float[np.ndarray, " t"]) -> tuple[float, float]:
     return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
 
 
-def _schedule(dimension: int) -> Schedule:
-    """Functions of fewer variables are learned in fewer steps."""
-    return Schedule(min(1000 * dimension, 3000), weight_decay=WEIGHT_DECAY, patience=PATIENCE, particles=1024)
+def schedule_for(dimension: int, transitions: int) -> Schedule:
+    """Functions of fewer variables are learned in fewer steps; little data in fewer still, and with more decay."""
+    share = transitions / USUAL
+    steps = min(STEPS[0] * dimension, STEPS[1]) * np.clip(share ** (1 / 3), 1 / 3, 1)
+    return Schedule(
+        max(CHUNK * round(steps / CHUNK), LEAST_STEPS),
+        weight_decay=min(WEIGHT_DECAY / max(share, 1e-9) ** 0.5, MOST_DECAY),
+        patience=PATIENCE,
+        particles=1024,
+    )
 
 
 def series_order(expected: float, components: int) -> int:

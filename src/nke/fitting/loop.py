@@ -44,13 +44,14 @@ class Schedule:
         falling = (1 + np.cos(np.pi * (done + np.arange(count)) / self.steps)) / 2
         return jnp.asarray(self.learning_rate * (0.01 + 0.99 * falling), jnp.float32)
 
-    def optimiser(self) -> optax.GradientTransformation:
-        """AdamW without its learning rate."""
-        return optax.chain(
-            optax.clip_by_global_norm(CLIP),
-            optax.scale_by_adam(),
-            optax.add_decayed_weights(self.weight_decay, mask=_network_weights),
-        )
+
+def _optimiser(weight_decay: float | Float[Array, ""]) -> optax.GradientTransformation:
+    """AdamW without its learning rate."""
+    return optax.chain(
+        optax.clip_by_global_norm(CLIP),
+        optax.scale_by_adam(),
+        optax.add_decayed_weights(weight_decay, mask=_network_weights),
+    )
 
 
 class Curve(NamedTuple):
@@ -104,7 +105,7 @@ def minimise(
     checkpoint the state is saved after every chunk, and a later call goes on from there to the same result.
     """
     trained, fixed = eqx.partition(start, trainable(start))
-    state = State(trained, schedule.optimiser().init(trained), trained, jnp.asarray(0))
+    state = State(trained, _optimiser(0.0).init(trained), trained, jnp.asarray(0))
     best, run = trained, Run(keep_last=_drawn(schedule, train) * schedule.steps <= train.blocks)
     if checkpoint is not None and (saved := checkpoint.load((state, best))):
         (state, best), run = saved
@@ -115,9 +116,10 @@ def minimise(
         clock = time.perf_counter()
         count = min(CHUNK, schedule.steps - run.done)
         keys = jax.random.split(jax.random.fold_in(key, run.done), count)
-        rates = schedule.rates(run.done, count)
-        # Runs of another length or rate share the compiled steps.
-        state, value = _advance(loss, replace(schedule, steps=1, learning_rate=1.0), state, fixed, train, keys, rates)
+        rates, decay = schedule.rates(run.done, count), jnp.asarray(schedule.weight_decay, jnp.float32)
+        # Runs of another length, rate or decay share the compiled steps.
+        same = replace(schedule, steps=1, learning_rate=1.0, weight_decay=0.0)
+        state, value = _advance(loss, same, state, fixed, train, keys, rates, decay)
         if not np.isfinite(value := float(value)):
             raise FloatingPointError(
                 "the loss became NaN or infinite while training; lower the learning rate, or check the data "
@@ -226,9 +228,9 @@ class FitRun:
 
 @eqx.filter_jit
 def _advance(
-    loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys, rates
+    loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys, rates, decay
 ) -> tuple[State, Float[Array, ""]]:
-    optimiser = schedule.optimiser()
+    optimiser = _optimiser(decay)
     drawn = _drawn(schedule, train)
 
     def step(state: State, key_and_rate: tuple[PRNGKeyArray, Float[Array, ""]]):
