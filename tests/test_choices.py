@@ -12,10 +12,12 @@ import pytest
 import nke
 from nke.data import Coordinates
 from nke.fitting import Likelihood
+from nke.fitting.beginning import Beginning, Form
 from nke.fitting.jump_detection import has_jumps
-from nke.fitting.likelihood import Beginning, Form, step_in_words
+from nke.fitting.likelihood import schedule_for
 from nke.fitting.loop import CHUNK, Schedule
 from nke.fitting.start import jump_law, polynomial_drift, start_with_jumps
+from nke.fitting.words import step_in_words
 from nke.model.evaluation import FINEST, finer, sample
 from nke.operators import (
     Advection,
@@ -210,6 +212,16 @@ class TestJumps:
         data = DoubleWell(rate=0.01).simulate(1024, seed=4)
         _, words = has_jumps(data.transitions(), Coordinates.zscore(data), np.random.default_rng(0))
         assert "compare the scores" in words
+
+
+@pytest.mark.parametrize(
+    ("transitions", "steps", "decay"), [(1e3, 1000, 1.0), (3.2e3, 1000, 0.84), (1e5, 3000, 0.15), (1e7, 3000, 0.015)]
+)
+def test_little_data_is_learned_in_fewer_steps_with_more_decay(transitions, steps, decay):
+    schedule = schedule_for(3, int(transitions))
+    assert schedule.steps == steps
+    assert schedule.weight_decay == pytest.approx(decay, rel=0.01)
+    assert schedule_for(1, int(transitions)).steps <= steps
 
 
 class TestMisfit:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from nke.fitting.likelihood import NEGLECTED, series_order
+from nke.fitting.beginning import NEGLECTED, series_order
 from nke.fitting.loop import Blocks
 from nke.fitting.start import motion_size, start_with_jumps, start_without_jumps
 

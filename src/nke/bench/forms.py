@@ -15,7 +15,8 @@ from jaxtyping import Array, Float, Int
 from nke.bench.recovery import coefficient_errors
 from nke.bench.tables import console, print_rows
 from nke.fitting import Likelihood, fit
-from nke.fitting.likelihood import Form, Steps
+from nke.fitting.beginning import Form
+from nke.fitting.likelihood import Steps
 from nke.fitting.loop import Loss
 from nke.mixtures import GaussianMixture
 from nke.model import Model

@@ -1,8 +1,6 @@
 """The Kolmogorov likelihood: each observed state pushed through the learned equation, the next one scored."""
 
 import time
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -10,41 +8,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
-from scipy.stats import poisson
+from jaxtyping import Array, Float, Int
 
-from nke.arrays import cholesky
 from nke.data import Coordinates, Trajectories, Transitions
+from nke.fitting.beginning import NOISES, Beginning, Form, float32
 from nke.fitting.jump_detection import has_jumps
 from nke.fitting.loop import CHUNK, Blocks, FitRun, Loss, Schedule, Trainer, losses
 from nke.fitting.result import FitResult
-from nke.fitting.start import (
-    Start,
-    jump_law,
-    motion_size,
-    near_zero,
-    polynomial_drift,
-    start_with_jumps,
-    start_without_jumps,
-    state_size,
-)
+from nke.fitting.start import motion_size
+from nke.fitting.words import jumps_in_words, step_in_words, warn_of_jumps
 from nke.model import Model
-from nke.model.evaluation import changes
-from nke.operators import (
-    Advection,
-    ConstantFactor,
-    DiagonalFactor,
-    Diffusion,
-    DriftNetwork,
-    ForwardPacket,
-    FullFactor,
-    Generator,
-    JumpNetwork,
-    PoissonJump,
-    RelativeFactor,
-    TransitionRule,
-    monomials,
-)
+from nke.operators import ForwardPacket, Generator, JumpNetwork, PoissonJump, TransitionRule
 
 SOME = 100_000  # transitions that averages of the data are taken over
 SKEW = 2.0  # preference for large motions in the batches of a fit with jumps: see docs/design.md
@@ -54,18 +28,11 @@ LEAST_STEPS = 600
 WEIGHT_DECAY = 0.15  # of the networks' matrices
 MOST_DECAY = 1.0
 PATIENCE = 15  # chunks: the last, slow steps are mostly the best, so a fit hardly ever stops early
-COARSE = 0.35  # change of the drift over one step above which the step is called too coarse
-MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
-SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cannot be told from diffusion
-NOISES = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
 JUMP_SHAPES = ("shared", "state-dependent")
-CLEAR = 0.2  # nats per transition between the starts of two forms of the noise that need no trial
 TRIAL = 400  # steps of a short run
 MARGIN = 0.003  # nats by which a richer form must win: it makes up for a drift not learned yet
 MOST_SUBSTEPS = 8
 UNUSED = 0.02  # mean share of the jumps below which a component of their law is dropped
-NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells apart
-MOST_TERMS = 16  # components for one number of jumps
 
 
 class Steps(NamedTuple):
@@ -150,7 +117,7 @@ class Likelihood:
         rule = self._rule(form)
         generator = trainer.train("likelihood", self.loss(form), start.generator(form, trainer.key), blocks)
         if jumps:
-            generator = _pruned(generator, _float32(start.x))
+            generator = _pruned(generator, float32(start.x))
         model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
         checked = _some(checking, np.random.default_rng(run.seed))
         if jumps:
@@ -159,13 +126,13 @@ class Likelihood:
         decided["score"] = f"{_score(model, checked):.4f} mean log density per held-out transition"
         return FitResult(model, trainer.history, {"preparation": prepared, **trainer.timings()}, decided)
 
-    def loss(self, form: "Form") -> Loss:
+    def loss(self, form: Form) -> Loss:
         return TransitionLoss(self._rule(form))
 
-    def _rule(self, form: "Form") -> TransitionRule:
+    def _rule(self, form: Form) -> TransitionRule:
         return replace(self.rule, substeps=form.substeps) if isinstance(self.rule, ForwardPacket) else self.rule
 
-    def _choose(self, start: "Beginning", blocks: list[Blocks], trainer: Trainer) -> tuple["Form", str]:
+    def _choose(self, start: Beginning, blocks: list[Blocks], trainer: Trainer) -> tuple[Form, str]:
         """The form of the model by short runs, one question after the other; and the evidence in words."""
         forms, words = start.plausible() if self.noise is None else [self.noise], []
         form = Form(forms[0], self.substeps or 1)
@@ -198,84 +165,6 @@ class Likelihood:
         return form, "held-out gain of short runs, nats: " + "; ".join(words) if words else "as asked"
 
 
-@dataclass(frozen=True)
-class Form:
-    """What the short runs decide."""
-
-    noise: str
-    substeps: int = 1
-    degree: int = 1  # of the drift's polynomial
-
-    def __str__(self) -> str:
-        more = [f"degree {self.degree}"] * (self.degree > 1) + [f"{self.substeps} sub-steps"] * (self.substeps > 1)
-        return " ".join([self.noise, *more])
-
-
-class Beginning:
-    """Networks that begin at the data's own averages, in any form."""
-
-    def __init__(self, some: Transitions, coordinates: Coordinates, jumps: bool, method: Likelihood, seed: int):
-        self.x = coordinates.to(some.x)
-        self.moved, self.step = coordinates.displacement_to(some.displacement), coordinates.step_to(some.step)
-        self.jumps, self.method = jumps, method
-        self.law = self._law(self.moved)
-        self.mixture = None
-        if jumps:
-            self.mixture = jump_law(self.law, self.moved, self.step, method.components, seed)
-        self.origin, self.least = near_zero(self.x, coordinates)
-        self.amplitude = state_size(self.x, coordinates)
-
-    def _law(self, moved: Float[np.ndarray, "t d"]) -> Start:
-        return start_with_jumps(moved, self.step) if self.jumps else start_without_jumps(moved, self.step)
-
-    def plausible(self) -> list[str]:
-        """Forms of the noise worth a trial, the simplest first.
-
-        Constant and relative noise exclude each other where one explains what a quadratic drift leaves over far better.
-        """
-        terms, weights = np.asarray(monomials(self.x, 2)), (self.step * (1 - self.law.jumped))[:, None]
-        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], weights * np.ones_like(self.moved))
-        rest = self.moved - self.step[:, None] * (constant + terms @ slopes.T)
-        scaled = rest / self.amplitude
-        relative = self._law(scaled).log_prob(scaled, self.step) - np.log(self.amplitude).sum(axis=1)
-        gain = np.mean(relative - self._law(rest).log_prob(rest, self.step))
-        return [*(["constant"] if gain < CLEAR else []), "plain", *(["relative"] if gain > -CLEAR else [])]
-
-    def generator(self, form: Form, key: Callable[[], PRNGKeyArray]) -> Generator:
-        sizes: dict[str, int] = {"width": self.method.width, "depth": self.method.depth}
-        drift = self._drift(form, sizes, key())
-        factor = self._factor(form, sizes, key())
-        jump = None
-        if self.jumps:
-            typical, law, mixture = float(np.median(self.step)), self.law, self.mixture
-            components = mixture.components if mixture else self.method.components or 1
-            size, noise = np.sqrt(np.diag(law.jump)), np.sqrt(typical) * np.asarray(cholesky(law.spread))
-            moving = self.method.jump_shapes == "state-dependent"
-            network = JumpNetwork(
-                _float32(size), _float32(noise), law.rate, components, **sizes, moving=moving, key=key()
-            )
-            if mixture is not None and components > 1:
-                network = network.starting_from(mixture)
-            jump = PoissonJump(network, series_order(law.rate * typical, components))
-        return Generator(Advection(drift), Diffusion(factor), jump)
-
-    def _drift(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray) -> DriftNetwork:
-        """Speeds of order one, and the polynomial by least squares, calm steps weighed by their noise."""
-        speed = np.sqrt(np.mean((self.moved / self.step[:, None]) ** 2, axis=0))
-        drift = DriftNetwork(_float32(np.where(speed > 0, speed, 1.0)), **sizes, degree=form.degree, key=key)
-        noise = self.amplitude if form.noise == "relative" else np.ones_like(self.x)
-        weights = (self.step * (1 - self.law.jumped))[:, None] / noise**2
-        terms = np.asarray(monomials(self.x, form.degree))
-        return drift.starting_from(*map(_float32, polynomial_drift(terms, self.moved / self.step[:, None], weights)))
-
-    def _factor(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray):
-        if form.noise != "relative":
-            return NOISES[form.noise](_float32(cholesky(self.law.spread)), **sizes, key=key)
-        spread = self._law(self.moved / self.amplitude).spread
-        start, origin, size = map(_float32, (cholesky(spread), self.origin, self.least))
-        return RelativeFactor(start, **sizes, origin=origin, size=size, key=key)
-
-
 def _pruned(generator: Generator, x: Float[Array, "t d"]) -> Generator:
     """Without the components of the jump law that are hardly ever used."""
     jump = generator.jump
@@ -306,31 +195,16 @@ def schedule_for(dimension: int, transitions: int) -> Schedule:
     )
 
 
-def series_order(expected: float, components: int) -> int:
-    """How many jumps per step to tell apart: more happen with a chance of at most ``NEGLECTED``.
-
-    At least one, at most four, and no more than ``MOST_TERMS`` components for any number of jumps.
-    """
-    order = 1
-    while order < 4 and components ** (order + 1) <= MOST_TERMS and poisson.sf(order, expected) > NEGLECTED:
-        order += 1
-    return order
-
-
 def _some(part: Transitions, rng: np.random.Generator) -> Transitions:
     """All of a part, or as many at random as averages need."""
     return part if len(part) <= SOME else part.take(np.sort(rng.choice(len(part), SOME, replace=False)))
-
-
-def _float32(a: np.ndarray) -> Float[Array, "..."]:
-    return jnp.asarray(a, jnp.float32)
 
 
 def _blocks(part: Transitions, coordinates: Coordinates, skew: float) -> Blocks:
     """Transitions by falling size of the motion: every batch then has its share of large and small ones."""
     moved, step = coordinates.displacement_to(part.displacement), coordinates.step_to(part.step)
     order = _largest_first(motion_size(moved, step))
-    steps = Steps(_float32(coordinates.to(part.x)[order]), _float32(moved[order]), _float32(step[order]))
+    steps = Steps(float32(coordinates.to(part.x)[order]), float32(moved[order]), float32(step[order]))
     return Blocks(steps, len(part), 1, skew)
 
 
@@ -342,60 +216,3 @@ def _largest_first(size: Float[np.ndarray, " t"]) -> Int[np.ndarray, " t"]:
 
 def _score(model: Model, part: Transitions) -> float:
     return float(model.log_prob(part.y, part.x, part.step).mean())
-
-
-def warn_of_jumps(words: str) -> None:
-    warnings.warn(
-        f"jumps=False, but there seem to be jumps ({words}): they will pass for noise; fit with jumps=None or True",
-        UserWarning,
-        stacklevel=2,
-    )
-
-
-def step_in_words(model: Model, part: Transitions) -> str:
-    """How much the learned drift changes over a step; warns where that is too much for one."""
-    to, key = model.coordinates, jax.random.key(0)
-    _, by_drift = changes(model.generator, _float32(to.to(part.x)), _float32(to.step_to(part.step)), key)
-    typical = float(np.median(by_drift))
-    if typical > COARSE:
-        warnings.warn(
-            f"the step of the data is too coarse: over one the drift typically changes by {typical:.0%} of itself, so "
-            "what is learned is an average over the step; record with a shorter one",
-            UserWarning,
-            stacklevel=2,
-        )
-    return f"{model.step:g}; over one the drift typically changes by {typical:.0%} of itself"
-
-
-def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
-    """Rate and size of the jumps; warns where they cannot be trusted."""
-    assert isinstance(model.generator.jump, PoissonJump)
-    assert isinstance(model.generator.jump.measure, JumpNetwork)
-    rate = model.jump_rate(part.x)
-    low, middle, high = np.quantile(rate, [0.05, 0.5, 0.95])
-    expected = float((rate * part.step).mean())
-    if expected > MANY_JUMPS:
-        warnings.warn(
-            f"{expected:.2g} jumps are expected per step of the data: single jumps cannot be told apart and the law "
-            "of one jump is not to be trusted; record with a shorter step",
-            UserWarning,
-            stacklevel=2,
-        )
-    network = model.generator.jump.measure
-    states = _float32(model.coordinates.to(part.x))
-    size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
-    if size.min() < SMALL_JUMPS:
-        warnings.warn(
-            f"jumps of {size.min():.2g} times the noise of one step were found: jumps so small cannot be told from "
-            "diffusion, so their rate and size are not to be trusted; record with a shorter step, or fit with "
-            "jumps=False",
-            UserWarning,
-            stacklevel=2,
-        )
-    return {
-        "jump rate": f"{middle:.3g} per unit time (5 % to 95 % of the states: {low:.3g} to {high:.3g}), "
-        f"{expected:.2g} a step",
-        "jump law": f"{network.components} Gaussian{'s' if network.components > 1 else ''}"
-        + (", their shapes depending on the state" if network.moving else ""),
-        "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step, component by component",
-    }

@@ -1,0 +1,73 @@
+"""What a fit found, in words; and warnings where it is not to be trusted."""
+
+import warnings
+
+import jax
+import numpy as np
+
+from nke.data import Transitions
+from nke.fitting.beginning import float32
+from nke.model import Model
+from nke.model.evaluation import changes
+from nke.operators import JumpNetwork, PoissonJump
+
+COARSE = 0.35  # change of the drift over one step above which the step is called too coarse
+MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
+SMALL_JUMPS = 1.5  # size of a jump over the noise of a step below which it cannot be told from diffusion
+
+
+def warn_of_jumps(words: str) -> None:
+    warnings.warn(
+        f"jumps=False, but there seem to be jumps ({words}): they will pass for noise; fit with jumps=None or True",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def step_in_words(model: Model, part: Transitions) -> str:
+    """How much the learned drift changes over a step; warns where that is too much for one."""
+    to, key = model.coordinates, jax.random.key(0)
+    _, by_drift = changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
+    typical = float(np.median(by_drift))
+    if typical > COARSE:
+        warnings.warn(
+            f"the step of the data is too coarse: over one the drift typically changes by {typical:.0%} of itself, so "
+            "what is learned is an average over the step; record with a shorter one",
+            UserWarning,
+            stacklevel=2,
+        )
+    return f"{model.step:g}; over one the drift typically changes by {typical:.0%} of itself"
+
+
+def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
+    """Rate and size of the jumps; warns where they cannot be trusted."""
+    assert isinstance(model.generator.jump, PoissonJump)
+    assert isinstance(model.generator.jump.measure, JumpNetwork)
+    rate = model.jump_rate(part.x)
+    low, middle, high = np.quantile(rate, [0.05, 0.5, 0.95])
+    expected = float((rate * part.step).mean())
+    if expected > MANY_JUMPS:
+        warnings.warn(
+            f"{expected:.2g} jumps are expected per step of the data: single jumps cannot be told apart and the law "
+            "of one jump is not to be trusted; record with a shorter step",
+            UserWarning,
+            stacklevel=2,
+        )
+    network = model.generator.jump.measure
+    states = float32(model.coordinates.to(part.x))
+    size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
+    if size.min() < SMALL_JUMPS:
+        warnings.warn(
+            f"jumps of {size.min():.2g} times the noise of one step were found: jumps so small cannot be told from "
+            "diffusion, so their rate and size are not to be trusted; record with a shorter step, or fit with "
+            "jumps=False",
+            UserWarning,
+            stacklevel=2,
+        )
+    return {
+        "jump rate": f"{middle:.3g} per unit time (5 % to 95 % of the states: {low:.3g} to {high:.3g}), "
+        f"{expected:.2g} a step",
+        "jump law": f"{network.components} Gaussian{'s' if network.components > 1 else ''}"
+        + (", their shapes depending on the state" if network.moving else ""),
+        "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step, component by component",
+    }
