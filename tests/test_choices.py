@@ -193,7 +193,7 @@ class TestJumps:
         )
         data = nke.Trajectories(np.stack([x, y], axis=1)[..., None], np.array([0.0, step]))
         method = replace(QUICK, noise="constant", components=1, jump_shapes="state-dependent")
-        result = nke.fit(data, replace(method, schedule=Schedule(800, particles=512)), jumps=True)
+        result = nke.fit(data, replace(method, schedule=Schedule(600, particles=256)), jumps=True)
         result.model.save(tmp_path / "m.nke")
         at = np.array([[-1.5], [-0.75], [0.75], [1.5]])
         law = nke.load(tmp_path / "m.nke").jump_law(at)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
@@ -40,6 +40,7 @@ NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells
 MOST_TERMS = 16  # components for one number of jumps
 
 
+@runtime_checkable
 class Options(Protocol):
     """What is said about the networks."""
 
