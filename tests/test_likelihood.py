@@ -36,7 +36,7 @@ from nke.operators import (
 )
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
 
-QUICK = Likelihood(noise="plain", schedule=Schedule(steps=2 * CHUNK, particles=512))
+QUICK = Likelihood(noise="plain", width=32, schedule=Schedule(steps=2 * CHUNK, particles=256))
 
 
 def wild_generator(d: int, seed: int, jumps: bool, size: float = 1.0) -> Generator:
@@ -190,7 +190,7 @@ def test_the_slope_of_ornstein_uhlenbeck_is_not_attenuated(step):
     """
     system = OrnsteinUhlenbeck()
     data = system.simulate(512, seed=1, times=np.arange(101) * step)
-    model = nke.fit(data, Likelihood(noise="plain", schedule=Schedule(steps=400)), jumps=False, seed=0).model
+    model = nke.fit(data, Likelihood(noise="plain", width=32, schedule=Schedule(steps=400)), jumps=False, seed=0).model
     x = np.linspace(-1, 1, 41)[:, None]
     slope = np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0]
     error = np.sqrt(2 / (512 * 100 * step))
@@ -248,7 +248,7 @@ def test_irregular_steps_with_jumps(well):
 
 def test_two_components_and_storage(tmp_path):
     data = BimodalJumps().simulate(128, seed=0, times=np.arange(41) * 0.05)
-    method = Likelihood(noise="plain", components=2, schedule=Schedule(steps=CHUNK, particles=512))
+    method = Likelihood(noise="plain", components=2, width=32, schedule=Schedule(steps=CHUNK, particles=256))
     model = nke.fit(data, method, jumps=True, seed=0).model
     model.save(tmp_path / "bimodal.nke")
     again = nke.load(tmp_path / "bimodal.nke")
