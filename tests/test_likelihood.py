@@ -222,7 +222,7 @@ def test_simulated_true_score_agrees_with_the_exact_one():
 
 @pytest.fixture(scope="module")
 def well() -> nke.Trajectories:
-    return DoubleWell().simulate(96, seed=2, times=np.arange(31) * 0.05)
+    return DoubleWell(dimension=2).simulate(96, seed=2, times=np.arange(31) * 0.05)
 
 
 def test_score_is_the_training_loss_in_physical_units(well):
@@ -248,7 +248,7 @@ def test_irregular_steps_with_jumps(well):
 
 def test_two_components_and_storage(tmp_path):
     data = BimodalJumps().simulate(128, seed=0, times=np.arange(41) * 0.05)
-    method = Likelihood(noise="plain", components=2, width=32, schedule=Schedule(steps=CHUNK, particles=256))
+    method = Likelihood(noise="constant", components=2, width=32, schedule=Schedule(steps=CHUNK, particles=256))
     model = nke.fit(data, method, jumps=True, seed=0).model
     model.save(tmp_path / "bimodal.nke")
     again = nke.load(tmp_path / "bimodal.nke")
@@ -286,7 +286,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the backgro
 import numpy as np, nke
 from nke.fitting.loop import Schedule
 data = nke.systems.OrnsteinUhlenbeck().simulate(64, seed=2, times=np.arange(21) * 0.05)
-method = nke.Likelihood(noise="plain", schedule=Schedule(steps=2000, particles=128, patience=100))
+method = nke.Likelihood(noise="plain", width=8, schedule=Schedule(steps=2000, particles=128, patience=100))
 nke.fit(data, method, jumps=False, seed=0, checkpoint={folder!r}).model.save({output!r})
 """
 
