@@ -20,6 +20,7 @@ TARGETS = {
     "seconds": "≤ 30",
     "others": "≤ jumpdiff's seconds",
 }
+METHOD = Likelihood(noise="plain", components=1, width=32)
 SLOPE, NOISE, RATE, JUMP_VARIANCE = -0.5, 0.75, 1.75, 2.5
 
 
@@ -53,7 +54,7 @@ def main() -> None:
 def _nke(seed: int) -> dict[str, float]:
     path = simulate(ROWS, seed)
     clock = time.perf_counter()
-    result = fit(Trajectories(path, STEP), Likelihood(noise="plain", components=1), jumps=True, seed=seed)
+    result = fit(Trajectories(path, STEP), METHOD, jumps=True, seed=seed)
     total, compilation = time.perf_counter() - clock, result.timings["compilation"]
     model, x = result.model, np.random.default_rng(seed).choice(path, 2000)[:, None]
     return {
