@@ -100,6 +100,7 @@ class ForwardPacket(TransitionRule):
         drift, identity, short = generator.advection.drift, jnp.eye(len(x)), step / self.substeps
         mean, spread, noise, halfway = jnp.zeros_like(x), None, None, None
         for i in range(self.substeps):
+            # Only the place to linearise at: no gradient is taken through it (docs/design.md).
             ahead = jax.lax.stop_gradient(_bounded(short / 2 * drift(x + mean), FAR))
             middle = x + mean + ahead
             if spread is None or noise is None:
