@@ -63,8 +63,8 @@ class Likelihood:
     as the displacements ask for); their means and covariances are "shared" by all states, only rate and shares
     depending on them, or "state-dependent" (``jump_shapes``). ``width`` and ``depth`` are those of the networks. The
     best parameters on a held-out share are kept. ``rule`` is the discrete model of one step. Without a ``schedule``
-    training takes 1000 steps per coordinate, at most 3000, down to a third with little data; one of your own replaces
-    all of the default one, its weight decay and patience too.
+    training takes 1000 steps per coordinate, at most 3000, and with little data down to a third of that, at least 600;
+    one of your own replaces all of the default one, its weight decay and patience too.
     """
 
     components: int | None = None
