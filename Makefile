@@ -1,12 +1,16 @@
-# Two commands: `make demo` and `make test`. Both build .venv on first use and reuse it afterwards.
+# `make demo`, `make test` and `make bench` build .venv on first use and reuse it afterwards.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint types layers unit verify clean
+.PHONY: demo test bench lint types layers unit verify clean
 
 demo: $(READY)
 	$(BIN)/nke demo
+
+# Some hours; a folder of its own, in which a run that was stopped goes on.
+bench: $(READY)
+	$(BIN)/nke bench -o nke-bench
 
 test: lint types layers unit
 

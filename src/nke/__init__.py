@@ -23,6 +23,7 @@ _HOME = {
     "Likelihood": "nke.fitting",
     "MomentMatching": "nke.fitting",
     "Schedule": "nke.fitting",
+    "baselines": "nke.baselines",
     "evaluate": "nke.evaluation",
     "Evaluation": "nke.evaluation",
     "oracle_floor": "nke.evaluation",
@@ -41,6 +42,7 @@ __all__ = [
     "Schedule",
     "Strang",
     "Trajectories",
+    "baselines",
     "evaluate",
     "fit",
     "load",
@@ -50,7 +52,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from nke import systems
+    from nke import baselines, systems
     from nke.data import Coordinates, Trajectories
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
     from nke.fitting import FitResult, Likelihood, MomentMatching, Schedule, fit

@@ -1,14 +1,12 @@
 """Everything on automatic where it is hard: heavy noise, state-dependent jumps, little data."""
 
 import numpy as np
-from scipy.stats import norm
 
 from nke.bench.tables import print_rows
-from nke.evaluation import recovery
+from nke.evaluation import jump_law_distance, recovery
 from nke.evaluation.ensemble import wasserstein
 from nke.fitting import fit
 from nke.fitting.result import FitResult
-from nke.mixtures import GaussianMixture
 from nke.systems import BimodalJumps, DoubleWell, Lorenz
 
 SEEDS = range(61, 66)
@@ -79,22 +77,11 @@ def _bimodal(seed: int) -> dict[str, float]:
         "drift": found.drift.relative,
         "diffusion": found.diffusion.relative,
         "rate function": float(np.sqrt(np.mean((rate - truth) ** 2) / np.mean(truth**2))),
-        "W1 of the law": _law_distance(*laws),
+        "W1 of the law": float(jump_law_distance(*laws)[:, 0].mean()),
         "mean rate": float(rate.mean() / truth.mean()),
         "components": float(laws[0].components),
         "seconds": result.timings["total"],
     }
-
-
-def _law_distance(a: GaussianMixture, b: GaussianMixture) -> float:
-    """W1 along the axis of the jumps, averaged over the states: ∫ |F_a − F_b|."""
-    grid = np.linspace(-4, 4, 801)
-
-    def cumulative(law: GaussianMixture) -> np.ndarray:
-        mean, deviation = law.means[..., 0], np.sqrt(law.covariances[..., 0, 0])
-        return np.einsum("sk,skg->sg", law.weights, norm.cdf((grid - mean[..., None]) / deviation[..., None]))
-
-    return float(np.abs(cumulative(a) - cumulative(b)).sum(axis=1).mean() * (grid[1] - grid[0]))
 
 
 def sizes() -> None:

@@ -14,11 +14,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def root() -> None:
-    """Keeps ``nke demo`` a sub-command while it is the only one."""
-
-
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the figure.")] = Path("nke-demo.png"),
@@ -32,6 +27,31 @@ def demo(
     from nke.cli.demo import run
 
     run(output, trajectories, seed)
+
+
+@app.command()
+def bench(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of results, tables and figures.")] = Path(
+        "nke-bench"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="Small budget, one seed: does everything run?")] = False,
+    systems: Annotated[str | None, typer.Option(help="Names with commas between; all by default.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Names with commas between; all by default.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; 5, or 1 with --quick.")] = None,
+    jobs: Annotated[int, typer.Option(help="Cells at a time; -1: as many as there are cores.")] = -1,
+    backend: Annotated[str, typer.Option(help="joblib (this machine) or dask (a cluster).")] = "joblib",
+    scheduler: Annotated[str | None, typer.Option(help="Address of the Dask scheduler, tcp://host:8786.")] = None,
+) -> None:
+    """Reproduce the paper's experiments beside the score of the true law itself.
+
+    Every finished cell (system, method, seed) is kept in the folder: stopped and started again, the same command
+    goes on where it was.
+
+    Example: nke bench --systems double-well,black-scholes --methods oracle,likelihood --seeds 2 -o results
+    """
+    from nke.cli.bench import bench as run
+
+    run(output, quick, systems, methods, seeds, jobs, backend, scheduler)
 
 
 def main() -> None:

@@ -3,17 +3,23 @@
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics, wasserstein
 from nke.evaluation.evaluate import Evaluation, evaluate
 from nke.evaluation.floor import OracleFloor, oracle_floor
-from nke.evaluation.recovery import Recovery, RecoveryError, recovery
+from nke.evaluation.paths import PathMetrics, path_metrics, sliced_wasserstein
+from nke.evaluation.recovery import Recovery, RecoveryError, jump_law_distance, recovery, relative_error
 
 __all__ = [
     "EnsembleMetrics",
     "Evaluation",
     "OracleFloor",
+    "PathMetrics",
     "Recovery",
     "RecoveryError",
     "ensemble_metrics",
     "evaluate",
+    "jump_law_distance",
     "oracle_floor",
+    "path_metrics",
     "recovery",
+    "relative_error",
+    "sliced_wasserstein",
     "wasserstein",
 ]

@@ -2,20 +2,27 @@
 
 import time
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from nke.data import Coordinates, Trajectories
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.loop import FitRun
-from nke.fitting.moments import MomentMatching
 from nke.fitting.progress import progress_bar
 from nke.fitting.result import FitResult
 
 
+@runtime_checkable
+class Method(Protocol):
+    """A way to learn: ``Likelihood``, ``MomentMatching``, or one of ``nke.baselines``."""
+
+    def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult: ...
+
+
 def fit(
     data: Trajectories,
-    method: Likelihood | MomentMatching | None = None,
+    method: Method | None = None,
     *,
     jumps: bool | None = None,
     seed: int = 0,

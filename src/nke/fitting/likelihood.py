@@ -1,7 +1,9 @@
 """The Kolmogorov likelihood: each observed state pushed through the learned equation, the next one scored."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -33,6 +35,7 @@ TRIAL = 400  # steps of a short run
 MARGIN = 0.003  # nats by which a richer form must win: it makes up for a drift not learned yet
 MOST_SUBSTEPS = 8
 UNUSED = 0.02  # mean share of the jumps below which a component of their law is dropped
+JumpDecision = Callable[[Transitions], tuple[bool, str]]
 
 
 class Steps(NamedTuple):
@@ -95,18 +98,20 @@ class Likelihood:
             raise ValueError(f"expected substeps between 1 and {MOST_SUBSTEPS}, or None, but got {self.substeps}")
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
+        return self.fit_deciding(partial(decide_jumps, jumps, coordinates, run.seed), data, coordinates, run)
+
+    def fit_deciding(self, jumps: JumpDecision, data: Trajectories, coordinates: Coordinates, run: FitRun) -> FitResult:
+        """``jumps`` tells from transitions whether there are jumps, and why."""
         clock = time.perf_counter()
         training, checking = (part.transitions() for part in data.split(self.held_out, run.seed))
         decided = {"data": f"{len(training)} transitions to train, {len(checking)} held out"}
         some = _some(training, np.random.default_rng(run.seed))
-        if jumps is not True:
-            found, words = has_jumps(some, coordinates, np.random.default_rng(run.seed))
-            if found and jumps is False:
-                warn_of_jumps(words)
-            jumps, decided["jumps"] = (found, words) if jumps is None else (False, "none, as asked")
+        found, words = jumps(some)
+        if words:
+            decided["jumps"] = words
         trainer = run.trainer(self.schedule or schedule_for(data.dimension, len(training)))
-        start = Beginning(some, coordinates, jumps, self, run.seed)
-        blocks = [_blocks(part, coordinates, SKEW if jumps else 1.0) for part in (training, checking)]
+        start = Beginning(some, coordinates, found, self, run.seed)
+        blocks = [_blocks(part, coordinates, SKEW if found else 1.0) for part in (training, checking)]
         prepared = time.perf_counter() - clock
         form, decided["noise"] = self._choose(start, blocks, trainer)
         decided["method"] = (
@@ -116,11 +121,11 @@ class Likelihood:
         )
         rule = self._rule(form)
         generator = trainer.train("likelihood", self.loss(form), start.generator(form, trainer.key), blocks)
-        if jumps:
+        if found:
             generator = _pruned(generator, float32(start.x))
         model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
         checked = _some(checking, np.random.default_rng(run.seed))
-        if jumps:
+        if found:
             decided |= jumps_in_words(model, checked)
         decided["step"] = step_in_words(model, checked)
         decided["score"] = f"{_score(model, checked):.4f} mean log density per held-out transition"
@@ -216,3 +221,15 @@ def _largest_first(size: Float[np.ndarray, " t"]) -> Int[np.ndarray, " t"]:
 
 def _score(model: Model, part: Transitions) -> float:
     return float(model.log_prob(part.y, part.x, part.step).mean())
+
+
+def decide_jumps(asked: bool | None, coordinates: Coordinates, seed: int, some: Transitions) -> tuple[bool, str]:
+    """As asked, otherwise from the data; warns where the data disagrees with ``asked=False``."""
+    if asked is True:
+        return True, ""
+    found, words = has_jumps(some, coordinates, np.random.default_rng(seed))
+    if asked is None:
+        return found, words
+    if found:
+        warn_of_jumps(words)
+    return False, "none, as asked"

@@ -183,7 +183,11 @@ class StageCheckpoint(NamedTuple):
 
     def load(self, template: PyTree) -> tuple[PyTree, Run] | None:
         saved = self.store.load(self.stage, template)
-        return None if saved is None else (saved[0], Run(**saved[1]))
+        if saved is None:
+            return None
+        tree, run = saved[0], Run(**saved[1])
+        run.rows = [tuple(row) for row in run.rows]  # JSON has no tuples
+        return tree, run
 
 
 class Trainer:

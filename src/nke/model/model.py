@@ -25,7 +25,7 @@ class Model:
 
     Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays.
     ``step`` is the sampling step of the data that the model was fitted to, ``rule`` the discrete model
-    behind ``transition``, ``log_prob`` and ``score``.
+    behind ``transition``, ``log_prob`` and ``score``, ``splitting`` how ``sample`` composes a step.
     """
 
     generator: Generator
@@ -34,6 +34,7 @@ class Model:
     names: tuple[str, ...]
     units: tuple[str, ...]
     rule: TransitionRule = field(default_factory=ForwardPacket)
+    splitting: Splitting = field(default_factory=Strang)
 
     @property
     def dimension(self) -> int:
@@ -110,15 +111,16 @@ class Model:
         paths: int | None = None,
         *,
         substeps: int | None = None,
-        splitting: Splitting = Strang(),  # noqa: B008 - immutable
+        splitting: Splitting | None = None,
     ) -> Float[np.ndarray, "paths times d"]:
         """Simulated paths from x0, (M, d), or (d,) repeated ``paths`` times; ``times[0]`` is the start.
 
         Each interval is cut into ``substeps`` (default: enough that none is longer than the step of the data and
-        that the coefficients change little over each). A path that leaves the finite numbers is reported in a
-        warning and kept as it is.
+        that the coefficients change little over each), composed by ``splitting`` (default: the model's). A path that
+        leaves the finite numbers is reported in a warning and kept as it is.
         """
         start, times = self._start(x0, paths), _increasing(times)
+        splitting = self.splitting if splitting is None else splitting
         intervals = np.diff(times)
         if substeps is None:
             counts = np.ceil(intervals / self.step - 1e-6).astype(int).clip(1)
@@ -133,7 +135,7 @@ class Model:
             jnp.asarray(self.coordinates.step_to(intervals), jnp.float32),
             jnp.asarray(counts, jnp.int32),
             jax.random.key(seed),
-            refine=substeps is None,
+            refine=substeps is None and splitting.refined,
         )
         moved = self.coordinates.back(np.asarray(z, np.float64)).swapaxes(0, 1)
         paths_out = np.concatenate([start[:, None], moved], axis=1)

@@ -27,15 +27,19 @@ from nke.operators import (
     DiagonalFactor,
     Diffusion,
     DriftNetwork,
+    Euler,
     EulerMaruyama,
     FiniteTimeJump,
     ForwardPacket,
     FullFactor,
     Generator,
     JumpNetwork,
+    LieTrotter,
     MixtureDensityNetwork,
     PoissonJump,
     RelativeFactor,
+    ScalarFactor,
+    Strang,
     TransitionRule,
 )
 
@@ -46,7 +50,8 @@ FORMAT = "nke-model"
 FORMAT_VERSION = 4
 VERSION = version("nke")
 RULES = {cls.__name__: cls for cls in (ForwardPacket, EulerMaruyama)}
-FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ConstantFactor, RelativeFactor)}
+FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ScalarFactor, ConstantFactor, RelativeFactor)}
+SPLITTINGS = {cls.__name__: cls for cls in (Strang, LieTrotter, Euler)}
 
 
 def write(model: "Model", path: str | Path) -> None:
@@ -84,7 +89,8 @@ def load(path: str | Path) -> "Model":
     generator = _fill(_skeleton(config), tensors)
     coordinates = Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"])
     labels = tuple(config["names"]), tuple(config["units"])
-    return Model(generator, coordinates, config["step"], *labels, _rule(config["rule"]))
+    splitting = SPLITTINGS[config.get("splitting", Strang.__name__)]()
+    return Model(generator, coordinates, config["step"], *labels, _rule(config["rule"]), splitting)
 
 
 def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
@@ -125,9 +131,11 @@ def _describe(model: "Model") -> dict[str, Any]:
         "diffusion": {"kind": type(factor).__name__},
         "jump": None,
     }
+    if not isinstance(model.splitting, Strang):
+        config["splitting"] = type(model.splitting).__name__
     if isinstance(model.rule, ForwardPacket):
         config["rule"]["substeps"] = model.rule.substeps
-    if isinstance(factor, FullFactor | DiagonalFactor | RelativeFactor):
+    if isinstance(factor, FullFactor | DiagonalFactor | ScalarFactor | RelativeFactor):
         config["diffusion"] |= _sizes(factor.body.mlp)
     if isinstance(jump, FiniteTimeJump):
         config["jump"] = {

@@ -12,12 +12,13 @@ from nke.operators.networks import (
     JumpNetwork,
     MixtureDensityNetwork,
     RelativeFactor,
+    ScalarFactor,
     monomials,
     trainable,
 )
 from nke.operators.operator import Noise, Operator, PacketRate
 from nke.operators.quadrature import Cubature, GaussHermite, Quadrature, Simplex
-from nke.operators.splitting import LieTrotter, Splitting, Strang
+from nke.operators.splitting import Euler, LieTrotter, Splitting, Strang
 from nke.operators.transition_rule import EulerMaruyama, ForwardPacket, TransitionRule
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "DiagonalFactor",
     "Diffusion",
     "DriftNetwork",
+    "Euler",
     "EulerMaruyama",
     "FiniteTimeJump",
     "ForwardPacket",
@@ -43,6 +45,7 @@ __all__ = [
     "PoissonJump",
     "Quadrature",
     "RelativeFactor",
+    "ScalarFactor",
     "Simplex",
     "Splitting",
     "Strang",

@@ -145,6 +145,24 @@ class DiagonalFactor(eqx.Module):
         return jnp.diag(self.start.value * (_nearly_linear(self.body(x)) + FLOOR))
 
 
+class ScalarFactor(eqx.Module):
+    """g(x) = σ(x)·I: noise of one size in all coordinates."""
+
+    body: Smooth
+    start: Fixed
+
+    def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
+        self.body = Smooth(len(start), 1, width, depth, key=key)
+        self.start = Fixed(jnp.sqrt(jnp.mean(jnp.sum(jnp.asarray(start) ** 2, axis=-1))))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+        return self.deviation(self.body(x)) * jnp.eye(len(x))
+
+    def deviation(self, raw: Float[Array, " 1"]) -> Float[Array, ""]:
+        """σ from what the network says."""
+        return self.start.value * (_nearly_linear(raw[0]) + FLOOR)
+
+
 class ConstantFactor(eqx.Module):
     """g the same full matrix everywhere: additive noise."""
 

@@ -1,8 +1,10 @@
 """Compositions of the semigroups: e^{L s} from e^{A s}, e^{D s} and e^{J s}."""
 
 import abc
+from typing import ClassVar
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from nke.mixtures import GaussianMixture
@@ -12,6 +14,8 @@ from nke.operators.quadrature import Cubature, Quadrature
 
 
 class Splitting(eqx.Module):
+    refined: ClassVar[bool] = True  # whether a simulation may take finer steps than the data's
+
     @abc.abstractmethod
     def stages(self, generator: Generator) -> list[tuple[Operator, float]]:
         """Operators in the order in which they act, each with its share of the step."""
@@ -60,3 +64,20 @@ class Strang(Splitting):
         jump = [] if generator.jump is None else [(generator.jump, 1.0)]
         half = (generator.advection, 0.5)
         return [half, (generator.diffusion, 1.0), *jump, half]
+
+
+class Euler(Splitting):
+    """x + s·f(x) + √s·g(x) ξ + jump, everything frozen at x: a draw from the transition rule ``EulerMaruyama``.
+
+    A model fitted by that rule holds at the step of the data and at no finer one, so sub-steps are not refined.
+    """
+
+    refined = False
+
+    def stages(self, generator: Generator) -> list[tuple[Operator, float]]:
+        return LieTrotter().stages(generator)
+
+    def move(self, generator: Generator, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:
+        jumped = x if generator.jump is None else generator.jump.move(x, step, noise)
+        g = generator.diffusion.factor(x)
+        return jumped + step * generator.advection.drift(x) + jnp.sqrt(step) * (g @ noise.diffusion[: g.shape[-1]])

@@ -42,6 +42,16 @@ class CubicWell:
                 log_density[part] = np.log(np.sum(leaving @ between * arriving, axis=1))
         return log_density
 
+    def density_on(self, grid: Float[np.ndarray, " g"], step: float) -> Float[np.ndarray, "g g"]:
+        """p(y | x) for every x (rows) and y (columns) of an even grid, which must resolve the noise of a step."""
+        count = 2 ** max(1, int(np.ceil(np.log2(step / SHORT))))
+        width, short = grid[1] - grid[0], step / count
+        fewest = int(np.ceil(width * GRID / (self.noise * np.sqrt(short))))
+        fine = np.linspace(grid[0], grid[-1], fewest * (len(grid) - 1) + 1)
+        width = fine[1] - fine[0]
+        kernel = width * self._kernel(fine[None, :], fine[:, None], short)
+        return (np.linalg.matrix_power(kernel, count) / width)[::fewest, ::fewest]
+
     def _kernel(
         self, y: Float[np.ndarray, "#n #m"], x: Float[np.ndarray, "#n #m"], step: float
     ) -> Float[np.ndarray, "n m"]:

@@ -1,0 +1,48 @@
+"""Euler–Maruyama: drift network and diagonal noise network by the Gaussian likelihood of one explicit step."""
+
+from dataclasses import dataclass, replace
+
+from nke import operators
+from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
+from nke.data import Coordinates, Trajectories
+from nke.fitting import FitResult, Likelihood, Schedule
+from nke.fitting.loop import FitRun
+
+
+@dataclass(frozen=True)
+class EulerMaruyama:
+    """y = x + s·f(x) + √s·g(x) ξ with diagonal g, by maximum likelihood.
+
+    ``width`` and ``depth`` are those of both networks; without a ``schedule`` training takes that of ``Likelihood``.
+    The model is simulated by the same rule, one step per step of the data.
+    """
+
+    width: int = 64
+    depth: int = 2
+    held_out: float = 0.1
+    schedule: Schedule | None = None
+
+    def __post_init__(self):
+        self._likelihood()
+
+    def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
+        refuse_jumps(jumps, self)
+        result = self._likelihood().fit_deciding(lambda some: (False, NO_JUMPS), data, coordinates, run)
+        method = (
+            f"Gaussian likelihood of one Euler–Maruyama step; diagonal noise; networks of {self.depth} × {self.width}"
+        )
+        return replace(
+            result,
+            model=replace(result.model, splitting=operators.Euler()),
+            decided={**result.decided, "method": method},
+        )
+
+    def _likelihood(self) -> Likelihood:
+        return Likelihood(
+            noise="diagonal",
+            width=self.width,
+            depth=self.depth,
+            held_out=self.held_out,
+            rule=operators.EulerMaruyama(),
+            schedule=self.schedule,
+        )

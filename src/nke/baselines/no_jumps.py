@@ -1,0 +1,11 @@
+"""What all baselines say about jumps."""
+
+NO_JUMPS = "none: this baseline has no jump part, so jumps pass for noise"
+
+
+def refuse_jumps(jumps: bool | None, baseline: object) -> None:
+    if jumps is True:
+        raise ValueError(
+            f"expected jumps=False or None, since {type(baseline).__name__} has no jump part, but got jumps=True; "
+            "fit with nke.Likelihood() or nke.MomentMatching() to learn jumps"
+        )

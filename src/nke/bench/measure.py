@@ -1,0 +1,174 @@
+"""One cell of the benchmark: a method on a system with a seed, from the data to its figures."""
+
+import math
+import platform
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.bench import protocol as streams
+from nke.bench.capping import CapReachedError, capped
+from nke.bench.methods import METHODS, ORACLE, Fitted, KnownSystem, fit_method
+from nke.bench.protocol import Case, Data, Protocol, cases, common_times, simulate
+from nke.bench.true_score import true_log_prob
+from nke.data import Trajectories
+from nke.evaluation import PathMetrics, jump_law_distance, path_metrics, relative_error
+from nke.systems import System
+
+RECOVERED = 20_000  # unseen states over which coefficients are compared, at most
+LAWS = 200  # and jump laws
+KEPT = 256  # paths for the figures
+SIZES = {"": "test", "large_": "large"}  # prefix of a metric, data set
+DONE, DIVERGED, CAPPED, FAILED = "done", "diverged", "capped", "failed"
+
+
+class Task(NamedTuple):
+    system: str
+    method: str
+    seed: int
+    protocol: Protocol
+    keep_paths: bool = False
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """All that decides the figures; a result counts for this run only if it is the same."""
+        settings = METHODS[self.method].settings(self.protocol)
+        return {**vars(self.protocol), "settings": settings, "truth": repr(cases()[self.system].system)}
+
+
+class Outcome(NamedTuple):
+    record: dict[str, Any]
+    paths: Float[np.ndarray, "m t d"] | None
+
+
+def run_task(task: Task) -> Outcome:
+    """Never raises: what went wrong is in the record."""
+    case, began = cases()[task.system], time.time()
+    record: dict[str, Any] = {"system": task.system, "method": task.method, "seed": task.seed}
+    record |= {"configuration": task.configuration, "versions": _versions()}
+    paths = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say is measured
+            data = simulate(case, task.protocol, task.seed)
+            figures, paths = (_oracle if task.method == ORACLE else _method)(task, case, data)
+        record |= figures
+    except CapReachedError as error:
+        record |= {"status": CAPPED, "error": str(error)}
+    except FloatingPointError as error:
+        record |= {"status": DIVERGED, "error": str(error)}
+    except Exception as error:
+        record |= {"status": FAILED, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+    record |= {"began": began, "seconds": time.time() - began}
+    return Outcome(plain(record), paths if task.keep_paths else None)
+
+
+def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndarray]:
+    """The true system simulated afresh from the start states of the test sets, many times."""
+    metrics: dict[str, float] = {}
+    spread: dict[str, float] = {}
+    for (prefix, test), stream in zip(_tests(data), (streams.REPLICATE, streams.LARGE_REPLICATE), strict=True):
+        rows = []
+        for i in range(task.protocol.replicates):
+            seed = task.seed + stream + streams.EACH * (i + 1)
+            again = case.system.simulate_states(len(test), seed, common_times(test), test.initial)
+            rows.append(_compare(again, test, data))
+        metrics |= _named(prefix, PathMetrics(*np.mean(rows, axis=0)))
+        spread |= _named(prefix, PathMetrics(*np.std(rows, axis=0, ddof=1)))
+        metrics[f"{prefix}test_kurtosis"] = _compare(np.asarray(test.states), test, data).increment_kurtosis
+    metrics["score"] = float(np.mean(true_log_prob(case.system, data.scored)))
+    return {"status": DONE, "metrics": metrics, "spread": spread}, np.asarray(data.test.states)[:KEPT]
+
+
+def _method(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndarray | None]:
+    method, protocol = METHODS[task.method], task.protocol
+    fitted = capped(lambda: fit_method(method, case, data, protocol, task.seed), protocol.cap)
+    figures: dict[str, Any] = {
+        "times": {"total": fitted.seconds, "compilation": fitted.compilation},
+        "decided": fitted.decided,
+    }
+    metrics = _coefficients(fitted, case.system, data.test) | {"score": _score(fitted, data)}
+    lost, paths = {}, None
+    for prefix, test in _tests(data):
+        generated = np.asarray(fitted.model.sample(test.initial, common_times(test), seed=task.seed))
+        paths = generated[:KEPT] if paths is None else paths
+        lost[f"{prefix}lost"] = int((~np.isfinite(generated)).any(axis=(1, 2)).sum())
+        metrics |= _named(prefix, _compare(generated, test, data))
+    diverged = any(not math.isfinite(metrics[name]) for name in ("mean_mse", "large_mean_mse"))
+    return figures | {"status": DIVERGED if diverged else DONE, "metrics": metrics, "lost_paths": lost}, paths
+
+
+def _tests(data: Data) -> list[tuple[str, Trajectories]]:
+    return [(prefix, getattr(data, name)) for prefix, name in SIZES.items()]
+
+
+def _compare(generated: Float[np.ndarray, "m t d"], test: Trajectories, data: Data) -> PathMetrics:
+    if not np.isfinite(generated).all():
+        return PathMetrics(*[math.nan] * len(PathMetrics._fields))
+    scale = data.coordinates.scale
+    with np.errstate(all="ignore"):  # a diverging ensemble may overflow; its metrics say so
+        return path_metrics(generated / scale, np.asarray(test.states) / scale)
+
+
+def _named(prefix: str, metrics: PathMetrics) -> dict[str, float]:
+    return {prefix + name: float(value) for name, value in metrics._asdict().items()}
+
+
+def _score(fitted: Fitted, data: Data) -> float:
+    """Mean log density of unseen transitions; NaN where the model has none."""
+    part = data.scored
+    if isinstance(fitted.model, KnownSystem):
+        return float(np.mean(true_log_prob(fitted.model.system, part)))
+    return _if_defined(lambda: float(np.mean(fitted.model.log_prob(part.y, part.x, part.step))))
+
+
+def _coefficients(fitted: Fitted, truth: System, test: Trajectories) -> dict[str, float]:
+    """Relative errors over unseen states, in L2 and in the median; NaN where the model has no such coefficient."""
+    model = fitted.model.system if isinstance(fitted.model, KnownSystem) else fitted.model
+    states = np.asarray(test.states).reshape(-1, truth.dimension)
+    states = states[:: -(-len(states) // RECOVERED)]
+    names = ["drift", "diffusion", *(["jump_rate"] if truth.has_jumps else [])]
+    errors: dict[str, float] = {}
+    for name in names:
+        true = np.asarray(getattr(truth, name)(states))
+        found = _if_defined(lambda: relative_error(np.asarray(getattr(model, name)(states)), true))  # noqa: B023
+        relative, median = found if isinstance(found, tuple) else (math.nan, math.nan)
+        errors |= {f"{name}_error": relative, f"{name}_median_error": median}
+    if truth.has_jumps:
+        errors["jump_law_error"] = _if_defined(lambda: _law_error(model, truth, states[:: len(states) // LAWS + 1]))
+    return errors
+
+
+def _law_error(model: Any, truth: System, states: Float[np.ndarray, "n d"]) -> float:
+    """W1 between the laws of a jump, summed over coordinates, over the root mean square size of a true jump."""
+    law = truth.jump_law(states)
+    size = np.sqrt(np.trace(law.covariance, axis1=-2, axis2=-1) + np.sum(law.mean**2, axis=-1))
+    return float(np.mean(jump_law_distance(model.jump_law(states), law).sum(axis=-1) / size))
+
+
+def _if_defined(figure: Callable[[], Any]) -> Any:
+    """NaN where a model lacks the method or says that it has no such thing."""
+    try:
+        return figure()
+    except (AttributeError, NotImplementedError, ValueError):
+        return math.nan
+
+
+def _versions() -> dict[str, str]:
+    packages = ("nke", "jax", "equinox", "optax", "numpy", "scipy")
+    return {"python": platform.python_version(), "machine": platform.machine()} | {p: version(p) for p in packages}
+
+
+def plain(value: Any) -> Any:
+    """For JSON, which has no NaN: None."""
+    if isinstance(value, dict):
+        return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value
