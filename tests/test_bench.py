@@ -26,7 +26,8 @@ from nke.bench.runner import plan, run
 from nke.bench.summary import Cell, tables
 from nke.cli.main import app
 
-TINY = Protocol(train=16, test=8, large=12, replicates=2, scored=20, cap=200.0, adversarial=1.0, steps=1)
+SIZES = {"train": 16, "test": 8, "large": 12, "replicates": 2, "large_replicates": 2, "draws": 2, "large_draws": 1}
+TINY = Protocol(**SIZES, scored=20, cap=200.0, adversarial=1.0, steps=1)
 CHEAP = ["oracle", "parametric"]
 ROOT = Path(__file__).parents[1]
 
@@ -117,7 +118,7 @@ def test_a_method_that_diverges_or_fails_is_recorded(tmp_path, monkeypatch):
     record = run_task(task).record
     assert record["status"] == "diverged"
     assert record["metrics"]["mean_mse"] is None
-    assert record["lost_paths"] == {"lost": 8, "large_lost": 12}
+    assert record["lost_paths"] == {"lost": 1.0, "large_lost": 1.0}
     results = Results(tmp_path)
     results.add(Outcome(record, None))
     assert results.missing([task]) == []

@@ -73,9 +73,11 @@ def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
     """The true system simulated afresh from the start states of the test sets, many times."""
     metrics: dict[str, float] = {}
     spread: dict[str, float] = {}
-    for (prefix, test), stream in zip(_tests(data), (streams.REPLICATE, streams.LARGE_REPLICATE), strict=True):
+    counts = task.protocol.replicates, task.protocol.large_replicates
+    noises = streams.REPLICATE, streams.LARGE_REPLICATE
+    for (prefix, test), count, stream in zip(_tests(data), counts, noises, strict=True):
         rows = []
-        for i in range(task.protocol.replicates):
+        for i in range(count):
             seed = task.seed + stream + streams.EACH * (i + 1)
             again = case.system.simulate_states(len(test), seed, common_times(test), test.initial)
             rows.append(_compare(again, test, data))
@@ -95,11 +97,16 @@ def _method(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
     }
     metrics = _coefficients(fitted, case.system, data.test) | {"score": _score(fitted, data)}
     lost, paths = {}, None
-    for prefix, test in _tests(data):
-        generated = np.asarray(fitted.model.sample(test.initial, common_times(test), seed=task.seed))
-        paths = generated[:KEPT] if paths is None else paths
-        lost[f"{prefix}lost"] = int((~np.isfinite(generated)).any(axis=(1, 2)).sum())
-        metrics |= _named(prefix, _compare(generated, test, data))
+    for (prefix, test), draws in zip(_tests(data), (protocol.draws, protocol.large_draws), strict=True):
+        rows, finite = [], []
+        for i in range(draws):
+            seed = task.seed + streams.DRAW + streams.EACH * (i + 1)
+            generated = np.asarray(fitted.model.sample(test.initial, common_times(test), seed=seed))
+            paths = generated[:KEPT] if paths is None else paths
+            finite.append(np.isfinite(generated).all(axis=(1, 2)))
+            rows.append(_compare(generated, test, data))
+        lost[f"{prefix}lost"] = float(1 - np.mean(finite))
+        metrics |= _named(prefix, PathMetrics(*np.mean(rows, axis=0)))
     diverged = any(not math.isfinite(metrics[name]) for name in ("mean_mse", "large_mean_mse"))
     return figures | {"status": DIVERGED if diverged else DONE, "metrics": metrics, "lost_paths": lost}, paths
 

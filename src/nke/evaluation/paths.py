@@ -8,7 +8,7 @@ from scipy.stats import kurtosis
 
 from nke.evaluation.ensemble import ensemble_metrics, wasserstein
 
-DIRECTIONS = 32  # of the sliced distance
+DIRECTIONS = 16  # of the sliced distance
 
 
 class PathMetrics(NamedTuple):

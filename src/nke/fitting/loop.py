@@ -186,7 +186,7 @@ class StageCheckpoint(NamedTuple):
         if saved is None:
             return None
         tree, run = saved[0], Run(**saved[1])
-        run.rows = [tuple(row) for row in run.rows]  # JSON has no tuples
+        run.rows = [(done, value, held, seconds) for done, value, held, seconds in run.rows]  # JSON has no tuples
         return tree, run
 
 
