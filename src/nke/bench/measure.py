@@ -92,7 +92,7 @@ def _method(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
     method, protocol = METHODS[task.method], task.protocol
     fitted = capped(lambda: fit_method(method, case, data, protocol, task.seed), protocol.cap)
     figures: dict[str, Any] = {
-        "times": {"total": fitted.seconds, "compilation": fitted.compilation},
+        "times": {"total": fitted.seconds, "compilation": fitted.compilation, "processor": fitted.processor},
         "decided": fitted.decided,
     }
     metrics = _coefficients(fitted, case.system, data.test) | {"score": _score(fitted, data)}

@@ -234,16 +234,17 @@ def _paired(case: Case, by_method: dict[str, BySeed]) -> Table:
 def _times(case: Case, by_method: dict[str, BySeed]) -> Table:
     """Seconds, compilation apart, and the ratios to Euler–Maruyama beside the paper's."""
     total, compilation = seconds("total", "Total (s)"), seconds("compilation", "Compilation (s)")
+    processor = seconds("processor", "Processor (s)")
     rest = Column("Without compilation (s)", lambda r: _difference(total.figure(r), compilation.figure(r)))
     reference = by_method.get(REFERENCE, {})
     rows: dict[str, tuple[Cell, ...]] = {}
     for method, found in by_method.items():
         if method != ORACLE:
-            parts = [_cell(column, method, found, {}) for column in (total, compilation, rest)]
-            ratios = [_time_ratio(column, found, reference) for column in (total, rest)]
+            parts = [_cell(column, method, found, {}) for column in (total, compilation, rest, processor)]
+            ratios = [_time_ratio(column, found, reference) for column in (total, rest, processor)]
             rows[method] = (*parts, *ratios, _printed_ratio(case, method))
-    headings = (total.heading, compilation.heading, rest.heading)
-    headings += ("÷ Euler–Maruyama", "÷ E–M without compilation", "÷ E–M in the paper")
+    headings = (total.heading, compilation.heading, rest.heading, processor.heading)
+    headings += ("÷ Euler–Maruyama", "÷ E–M without compilation", "÷ E–M, processor", "÷ E–M in the paper")
     return Table("times", case.name, f"{case.label}: training time", headings, rows)
 
 
