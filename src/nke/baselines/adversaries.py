@@ -86,13 +86,13 @@ class Critic(eqx.Module):
         last = equation.solve(diffrax.ReversibleHeun(), jax.vmap(self.initial)(paths[0]))[-1]
         return jax.vmap(self.readout)(last)[:, 0]
 
-    def clipped(self) -> "Critic":
-        """With every weight of a layer within ± 1 over its number of outputs."""
+    def clipped(self, bound: float = 1.0) -> "Critic":
+        """With every weight of a layer within ± 1 over its number of inputs: no layer enlarges the largest entry."""
 
         def clip(node):
             if not isinstance(node, eqx.nn.Linear):
                 return node
-            most = 1 / node.weight.shape[0]
+            most = bound / node.weight.shape[1]
             return eqx.tree_at(lambda layer: layer.weight, node, jnp.clip(node.weight, -most, most))
 
         return jax.tree.map(clip, self, is_leaf=lambda node: isinstance(node, eqx.nn.Linear))

@@ -12,30 +12,20 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
-from nke.arrays import cholesky
 from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
 from nke.baselines.windows import Windows
 from nke.data import Coordinates, Trajectories
-from nke.fitting import FitResult
+from nke.fitting import FitResult, Likelihood, Schedule
+from nke.fitting.beginning import Beginning, Form
 from nke.fitting.loop import FitRun, Run, StageCheckpoint
-from nke.fitting.start import start_without_jumps
 from nke.model import Model
-from nke.operators import (
-    Advection,
-    Diffusion,
-    DriftNetwork,
-    Euler,
-    EulerMaruyama,
-    FullFactor,
-    Generator,
-    trainable,
-)
+from nke.operators import Euler, EulerMaruyama, Generator, trainable
 
 if TYPE_CHECKING:
     from nke.baselines.adversaries import Critic
 
-CHUNK = 50  # steps of both players per compiled call
-CHECKED = 512  # held-out windows, and how long they are at most
+CHUNK = 100  # steps of both players per compiled call
+CHECKED = 1024  # paths generated from held-out starts, and how many steps they take at most
 LONGEST = 100
 CLIP = 1.0  # of the gradient's norm
 STAGE = "sde-gan"
@@ -63,6 +53,11 @@ class SDEGAN:
     critic_rate: float = 3e-3
     weight_decay: float = 1e-4
     held_out: float = 0.1
+    critic_steps: int = 1
+    critic_depth: int = 1
+    b1: float = 0.0
+    b2: float = 0.99
+    bound: float = 1.0
 
     def __post_init__(self):
         counts = ("steps", "window", "batch", "width", "depth", "hidden")
@@ -80,11 +75,11 @@ class SDEGAN:
         training, checking = data.split(self.held_out, run.seed)
         windows = Windows.of(training, coordinates, self.window)
         held_out = Windows.of(checking, coordinates, LONGEST)
-        keys = jax.random.split(jax.random.key(run.seed), 4)
-        generator = self.generator(training, coordinates, keys[0])
-        critic = players.Critic(data.dimension, self.hidden, self.hidden, 1, key=keys[1]).clipped()
+        keys = jax.random.split(jax.random.key(run.seed), 3)
+        generator = self.generator(training, coordinates, run.seed)
+        critic = players.Critic(data.dimension, self.hidden, self.hidden, self.critic_depth, key=keys[0]).clipped(self.bound)
         prepared = time.perf_counter() - clock
-        best, kept = self._play(generator, critic, windows, Check(held_out, keys[2]), keys[3], run)
+        best, kept = self._play(generator, critic, windows, Check(held_out, keys[1]), keys[2], run)
         step = float(np.median(training.transitions().step))
         model = Model(best, coordinates, step, data.names, data.units, EulerMaruyama(), Euler())
         decided = {
@@ -100,24 +95,18 @@ class SDEGAN:
         curve = kept.curve()
         return FitResult(model, {STAGE: curve}, {"preparation": prepared, STAGE: curve.seconds}, decided)
 
-    def generator(self, data: Trajectories, coordinates: Coordinates, key: PRNGKeyArray) -> Generator:
-        """Networks in the data's own units of speed and noise; no drift at the start."""
-        seen = data.transitions()
-        moved, step = coordinates.displacement_to(seen.displacement), coordinates.step_to(seen.step)
-        speed = np.sqrt(np.mean(moved**2, axis=0)) / np.sqrt(np.mean(step))
-        speed, noise = np.where(speed > 0, speed, 1.0), cholesky(start_without_jumps(moved, step).spread)
-        keys, sizes = jax.random.split(key), (self.width, self.depth)
-        return Generator(
-            Advection(DriftNetwork(jnp.asarray(speed, jnp.float32), *sizes, key=keys[0])),
-            Diffusion(FullFactor(jnp.asarray(noise, jnp.float32), *sizes, key=keys[1])),
-        )
+    def generator(self, data: Trajectories, coordinates: Coordinates, seed: int) -> Generator:
+        """Where the likelihood begins too: drift by linear least squares, the data's mean noise."""
+        begin = Beginning(data.transitions(), coordinates, False, Likelihood(width=self.width, depth=self.depth), seed)
+        keys = iter(jax.random.split(jax.random.key(seed)))
+        return begin.generator(Form("plain"), lambda: next(keys))
 
     def _play(
         self, generator: Generator, critic: "Critic", windows: Windows, check: "Check", key: PRNGKeyArray, run: FitRun
     ) -> tuple[Generator, Run]:
         """Updates in compiled chunks until steps or seconds are over; the best average and how it went."""
         began = time.perf_counter()
-        rules = replace(self, steps=1, seconds=1.0)  # runs of another length share the compiled updates
+        rules = replace(self, steps=1, seconds=1.0, generator_rate=1.0, critic_rate=1.0)  # other lengths and rates share the compiled updates
         trained, fixed = eqx.partition((generator, critic), (trainable(generator), trainable(critic)))
         state, best, done = self._start(trained), trained[0], Run()
         store = None if run.checkpoint is None else StageCheckpoint(run.checkpoint, STAGE)
@@ -132,7 +121,7 @@ class SDEGAN:
             clock = time.perf_counter()
             count = min(CHUNK, self.steps - done.done)
             keys = jax.random.split(jax.random.fold_in(key, done.done), count)
-            state, gap = _advance(rules, state, fixed, windows, keys)
+            state, gap = _advance(rules, state, fixed, windows, keys, self.rates(done.done, count))
             averaged = eqx.combine(state.averaged, fixed[0])
             if done.record(count, float(gap), check(averaged), time.perf_counter() - clock):
                 best = state.averaged
@@ -148,15 +137,18 @@ class SDEGAN:
         return State(trained, optimisers, trained[0], jnp.asarray(0))
 
     def optimisers(self) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
-        """Of generator and critic: AdamW without momentum, which would chase where the other player was."""
+        """Of generator and critic: AdamW without its rate and without momentum, which would chase where the other was."""
+        player = optax.chain(
+            optax.clip_by_global_norm(CLIP),
+            optax.scale_by_adam(b1=self.b1, b2=self.b2),
+            optax.add_decayed_weights(self.weight_decay),
+        )
+        return player, player
 
-        def player(rate: float) -> optax.GradientTransformation:
-            return optax.chain(
-                optax.clip_by_global_norm(CLIP),
-                optax.adamw(rate, b1=0.0, b2=0.99, weight_decay=self.weight_decay),
-            )
-
-        return player(self.generator_rate), player(self.critic_rate)
+    def rates(self, done: int, count: int) -> Float[Array, "count 2"]:
+        """Of generator and critic in the next steps: both fall along a half cosine."""
+        falling = Schedule(self.steps, learning_rate=1.0).rates(done, count)
+        return falling[:, None] * jnp.array([self.generator_rate, self.critic_rate])
 
 
 class State(NamedTuple):
@@ -170,7 +162,7 @@ class State(NamedTuple):
 
 @eqx.filter_jit
 def _advance(
-    method: SDEGAN, state: State, fixed, windows: Windows, keys: Key[Array, " n"]
+    method: SDEGAN, state: State, fixed, windows: Windows, keys: Key[Array, " n"], rates: Float[Array, "n 2"]
 ) -> tuple[State, Float[Array, ""]]:
     """As many updates of both players as there are keys, and the mean gap between their scores of data and samples."""
     from nke.baselines.adversaries import Critic, generate
@@ -178,9 +170,12 @@ def _advance(
     def gap(trained, times, paths, key) -> Float[Array, ""]:
         generator, critic = eqx.combine(trained, fixed)
         made = generate(generator, times, paths[0], key)
-        return jnp.mean(critic(times, paths)) - jnp.mean(critic(times, made))
+        scores = critic(jnp.concatenate([times, times], axis=1), jnp.concatenate([paths, made], axis=1))
+        true, false = jnp.split(scores, 2)
+        return jnp.mean(true) - jnp.mean(false)
 
-    def update(state: State, key: PRNGKeyArray):
+    def update(state: State, key_and_rates):
+        key, rates = key_and_rates
         choose, noise = jax.random.split(key)
         index = jax.random.randint(choose, (method.batch,), 0, len(windows.starts))
         value, (down, up) = jax.value_and_grad(gap)(state.trained, *windows.take(index), noise)
@@ -191,32 +186,41 @@ def _advance(
                 method.optimisers(), gradients, state.optimisers, state.trained, strict=True
             )
         ]
+        if method.critic_steps > 1:
+            rates = rates * jnp.array([1.0, 1.0]) * jnp.array([(state.done % method.critic_steps == 0) * 1.0, 1.0])
         generator, critic = (
-            eqx.apply_updates(part, change) for part, (change, _) in zip(state.trained, moved, strict=True)
+            jax.tree.map(lambda old, step: old - rate * step, part, change)
+            for part, (change, _), rate in zip(state.trained, moved, rates, strict=True)
         )
         assert isinstance(critic, Critic)
         window = 1 + AVERAGED * state.done
         averaged = jax.tree.map(lambda mean, new: mean + (new - mean) / window, state.averaged, generator)
         memories = tuple(memory for _, memory in moved)
-        return State((generator, critic.clipped()), memories, averaged, state.done + 1), value
+        return State((generator, critic.clipped(method.bound)), memories, averaged, state.done + 1), value
 
-    state, values = jax.lax.scan(update, state, keys)
+    state, values = jax.lax.scan(update, state, (keys, rates))
     return state, jnp.mean(values)
 
 
 class Check:
-    """W1 between held-out windows and as many generated from the same starts: per row and coordinate, averaged."""
+    """W1 between held-out windows and paths generated from the same starts: per row and coordinate, averaged.
+
+    Several paths from every start, since windows are few: what is left of the chance is the data's, the same for all.
+    """
 
     def __init__(self, windows: Windows, key: PRNGKeyArray):
-        spread = np.linspace(0, len(windows.starts) - 1, min(CHECKED, len(windows.starts))).astype(np.int32)
+        count = min(CHECKED, len(windows.starts))
+        spread = np.linspace(0, len(windows.starts) - 1, count).astype(np.int32)
         self.times, self.paths = windows.take(jnp.asarray(spread))
-        self.key = key
+        self.repeats, self.key = max(1, CHECKED // count), key
 
     def __call__(self, generator: Generator) -> float:
         from nke.baselines.adversaries import generate
 
-        made = generate(generator, self.times, self.paths[0], self.key)
-        gap = np.abs(np.sort(np.asarray(made), axis=1) - np.sort(np.asarray(self.paths), axis=1))
+        times, start = jnp.tile(self.times, (1, self.repeats)), jnp.tile(self.paths[0], (self.repeats, 1))
+        made = np.sort(np.asarray(generate(generator, times, start, self.key)), axis=1)
+        true = np.repeat(np.sort(np.asarray(self.paths), axis=1), self.repeats, axis=1)
+        gap = np.abs(made - true)
         return float(np.mean(gap)) if np.isfinite(gap).all() else float("inf")
 
 
