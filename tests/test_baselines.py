@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -12,6 +13,7 @@ from scipy.linalg import expm
 
 import nke
 from nke.baselines import SDEGAN, EulerMaruyama, TrajectoryFlowMatching, sde_gan
+from nke.baselines.adversaries import Critic
 from nke.baselines.trajectory_flow_matching import Flow
 from nke.baselines.windows import Windows
 from nke.data import Coordinates, Trajectories
@@ -23,8 +25,9 @@ from nke.operators import EulerMaruyama as EulerMaruyamaRule
 
 STEP = 0.05
 TURN = np.array([[-1.0, 2.0], [-2.0, -1.0]])
-SIZES = {"width": 16, "depth": 1, "schedule": Schedule(600, learning_rate=1e-2, particles=1024)}
-GAN = SDEGAN(steps=1000, window=12, batch=64, width=16, depth=1, hidden=16)
+SIZES = {"width": 8, "depth": 1, "schedule": Schedule(400, learning_rate=1e-2, particles=512)}
+GAN = {"window": 6, "batch": 32, "width": 8, "depth": 1, "hidden": 8, "generator_rate": 3e-3, "critic_rate": 1e-2}
+STEPS = 3 * sde_gan.CHUNK
 TIMES = np.arange(4) * STEP
 
 
@@ -50,6 +53,19 @@ def falling(trajectories=128, seed=0):
     return Trajectories(np.stack(states, axis=1), 0.1)
 
 
+@dataclass(frozen=True)
+class Motionless(SDEGAN):
+    """Starts without a drift, so that it has one to learn."""
+
+    def generator(self, data, coordinates, seed):
+        start = super().generator(data, coordinates, seed)
+        return eqx.tree_at(lambda g: g.advection.drift.body.skip, start, replace_fn=halt)
+
+
+def halt(skip):
+    return jax.tree.map(jnp.zeros_like, skip)
+
+
 @pytest.fixture(scope="module")
 def results():
     """Every baseline fitted once, on data that suits it."""
@@ -57,7 +73,7 @@ def results():
     return {
         "euler_maruyama": nke.fit(data, EulerMaruyama(**SIZES), seed=0),
         "flow_matching": nke.fit(data, TrajectoryFlowMatching(**SIZES), seed=0),
-        "sde_gan": nke.fit(falling(), GAN, seed=0),
+        "sde_gan": nke.fit(falling(), Motionless(steps=STEPS, **GAN), seed=0),
     }
 
 
@@ -83,7 +99,7 @@ class TestTruth:
     def test_a_trained_generator_is_closer_than_an_untrained_one(self, results):
         data, test, model = falling(), falling(512, seed=5), results["sde_gan"].model
         untrained = Model(
-            GAN.generator(data, model.coordinates, jax.random.key(0)),
+            Motionless(**GAN).generator(data, model.coordinates, seed=0),
             *(model.coordinates, model.step, model.names, model.units, model.rule, model.splitting),
         )
         before, after = (
@@ -129,19 +145,18 @@ class TestResult:
 class TestClock:
     def test_a_fit_stops_when_its_seconds_are_over(self):
         """After one chunk at least; the same updates as in the fixture, so nothing compiles anew."""
-        capped = SDEGAN(steps=10**6, seconds=1e-3, window=12, batch=64, width=16, depth=1, hidden=16)
+        capped = Motionless(steps=10**6, seconds=1e-3, **GAN)
         result = nke.fit(falling(), capped, seed=0)
         assert result.history["sde-gan"].steps.tolist() == [sde_gan.CHUNK]
-        assert result.decided["stopped"] == "by the clock: 0.001 s were over after 50 of 1000000 steps"
+        assert result.decided["stopped"] == "by the clock: 0.001 s were over after 200 of 1000000 steps"
         assert np.isfinite(result.model.sample(np.array([2.0]), [0, 1], paths=4)).all()
 
     def test_all_steps(self, results):
-        assert results["sde_gan"].decided["stopped"] == "after all 1000 steps"
-        assert results["sde_gan"].history["sde-gan"].steps[-1] == 1000
+        assert results["sde_gan"].decided["stopped"] == f"after all {STEPS} steps"
+        assert results["sde_gan"].history["sde-gan"].steps[-1] == STEPS
 
-    def test_an_interrupted_fit_goes_on_to_the_same_model(self, tmp_path, monkeypatch):
-        short = SDEGAN(steps=150, window=12, batch=64, width=16, depth=1, hidden=16)
-        whole = nke.fit(falling(), short, seed=1).model
+    def test_an_interrupted_fit_goes_on_to_the_same_model(self, results, tmp_path, monkeypatch):
+        method, whole = Motionless(steps=STEPS, **GAN), results["sde_gan"].model
         advance, calls = sde_gan._advance, []
 
         def interrupted(*arguments):
@@ -152,10 +167,42 @@ class TestClock:
 
         monkeypatch.setattr(sde_gan, "_advance", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            nke.fit(falling(), short, seed=1, checkpoint=tmp_path)
+            nke.fit(falling(), method, seed=0, checkpoint=tmp_path)
         monkeypatch.undo()
-        resumed = nke.fit(falling(), short, seed=1, checkpoint=tmp_path).model
+        resumed = nke.fit(falling(), method, seed=0, checkpoint=tmp_path).model
         assert eqx.tree_equal(whole.generator, resumed.generator)
+
+
+class TestGenerator:
+    def test_starts_at_the_least_squares_drift(self):
+        """falling() has the mean motion −(1 − e^{−0.1})/0.1·x; slopes have a sampling error of about 0.01."""
+        data = falling()
+        coordinates = Coordinates.zscore(data)
+        generator = SDEGAN(**GAN).generator(data, coordinates, seed=0)
+        model = Model(generator, coordinates, 0.1, data.names, data.units)
+        x = np.array([[0.5], [1.0], [2.0]])
+        np.testing.assert_allclose(model.drift(x), np.expm1(-0.1) / 0.1 * x, atol=0.05)
+
+    def test_rates_fall(self):
+        method = SDEGAN(steps=100, generator_rate=0.1, critic_rate=0.3)
+        rates = method.rates(0, 100)
+        np.testing.assert_allclose(rates[0], [0.1, 0.3], rtol=1e-3)
+        np.testing.assert_allclose(rates[-1], [0.001, 0.003], rtol=0.05)
+
+    def test_no_layer_of_the_critic_enlarges_beyond_its_bound(self):
+        critic = jax.tree.map(
+            lambda leaf: 9 * leaf if eqx.is_inexact_array(leaf) else leaf, Critic(2, 8, key=jax.random.key(0))
+        ).clipped(3.0)
+        for layer in (critic.initial.layers[0], critic.control.layers[-1], critic.readout):
+            assert jnp.max(jnp.abs(layer.weight)) * layer.weight.shape[1] == pytest.approx(3.0)
+
+    def test_an_update_that_is_not_finite_is_left_out(self):
+        player, part = SDEGAN().optimiser(), jnp.array([1.0, 2.0])
+        memory = player.init(part)
+        change, memory = player.update(jnp.array([jnp.nan, 1.0]), memory, part)
+        np.testing.assert_array_equal(change, 0)
+        change, _ = player.update(jnp.array([1.0, 1.0]), memory, part)
+        assert (np.asarray(change) > 0).all()
 
 
 class TestPieces:
@@ -209,6 +256,7 @@ class TestRefusals:
             (TrajectoryFlowMatching, {"held_out": 1.0}, "held_out"),
             (SDEGAN, {"batch": 0}, "expected batch ≥ 1"),
             (SDEGAN, {"seconds": 0}, "expected seconds"),
+            (SDEGAN, {"bound": 0}, "bound > 0"),
             (SDEGAN, {"held_out": 0}, "held_out"),
         ],
     )

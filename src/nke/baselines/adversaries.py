@@ -71,11 +71,11 @@ class Critic(eqx.Module):
     control: eqx.nn.MLP
     readout: eqx.nn.Linear
 
-    def __init__(self, dimension: int, hidden: int, width: int, depth: int, *, key: PRNGKeyArray):
+    def __init__(self, dimension: int, hidden: int, *, key: PRNGKeyArray):
         keys = jax.random.split(key, 4)
-        self.initial = eqx.nn.MLP(dimension, hidden, width, depth, lipswish, key=keys[0])
-        self.drift = eqx.nn.MLP(hidden, hidden, width, depth, lipswish, jnp.tanh, key=keys[1])
-        self.control = eqx.nn.MLP(hidden, hidden * dimension, width, depth, lipswish, jnp.tanh, key=keys[2])
+        self.initial = eqx.nn.MLP(dimension, hidden, hidden, 1, lipswish, key=keys[0])
+        self.drift = eqx.nn.MLP(hidden, hidden, hidden, 1, lipswish, jnp.tanh, key=keys[1])
+        self.control = eqx.nn.MLP(hidden, hidden * dimension, hidden, 1, lipswish, jnp.tanh, key=keys[2])
         self.readout = eqx.nn.Linear(hidden, 1, key=keys[3])
 
     def __call__(self, times: Float[Array, "rows b"], paths: Float[Array, "rows b d"]) -> Float[Array, " b"]:
@@ -86,8 +86,11 @@ class Critic(eqx.Module):
         last = equation.solve(diffrax.ReversibleHeun(), jax.vmap(self.initial)(paths[0]))[-1]
         return jax.vmap(self.readout)(last)[:, 0]
 
-    def clipped(self, bound: float = 1.0) -> "Critic":
-        """With every weight of a layer within ± 1 over its number of inputs: no layer enlarges the largest entry."""
+    def clipped(self, bound: float) -> "Critic":
+        """With every weight of a layer within ± bound over its number of inputs.
+
+        No layer then enlarges the largest entry by more than that bound.
+        """
 
         def clip(node):
             if not isinstance(node, eqx.nn.Linear):
