@@ -25,7 +25,7 @@ from nke.operators import EulerMaruyama as EulerMaruyamaRule
 
 STEP = 0.05
 TURN = np.array([[-1.0, 2.0], [-2.0, -1.0]])
-SIZES = {"width": 8, "depth": 1, "schedule": Schedule(400, learning_rate=1e-2, particles=512)}
+SIZES = {"width": 16, "depth": 1, "schedule": Schedule(600, learning_rate=1e-2, particles=512)}
 GAN = {"window": 6, "batch": 32, "width": 8, "depth": 1, "hidden": 8, "generator_rate": 3e-3, "critic_rate": 1e-2}
 STEPS = 3 * sde_gan.CHUNK
 TIMES = np.arange(4) * STEP

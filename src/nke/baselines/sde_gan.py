@@ -55,7 +55,7 @@ class SDEGAN:
     critic_rate: float = 3e-3
     bound: float = 4.0
     weight_decay: float = 1e-4
-    held_out: float = 0.1
+    held_out: float = 0.3
 
     def __post_init__(self):
         counts = ("steps", "window", "batch", "width", "depth", "hidden")
