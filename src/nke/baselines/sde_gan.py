@@ -44,7 +44,7 @@ class SDEGAN:
     that. Stopped by the clock, a fit is not the same on another machine.
     """
 
-    steps: int = 16_000
+    steps: int = 10_000
     seconds: float = 480.0
     window: int = 8
     batch: int = 128
