@@ -185,9 +185,9 @@ class StageCheckpoint(NamedTuple):
         saved = self.store.load(self.stage, template)
         if saved is None:
             return None
-        tree, run = saved[0], Run(**saved[1])
-        run.rows = [(done, value, held, seconds) for done, value, held, seconds in run.rows]  # JSON has no tuples
-        return tree, run
+        tree, run = saved
+        rows = [tuple(row) for row in run.pop("rows")]  # JSON has no tuples
+        return tree, Run(**run, rows=rows)
 
 
 class Trainer:
