@@ -51,7 +51,7 @@ def run_task(task: Task) -> Outcome:
     """Never raises: what went wrong is in the record."""
     case, began = cases()[task.system], time.time()
     record: dict[str, Any] = {"system": task.system, "method": task.method, "seed": task.seed}
-    record |= {"configuration": task.configuration, "versions": _versions()}
+    record |= {"configuration": task.configuration, "versions": versions()}
     paths = None
     try:
         with warnings.catch_warnings():
@@ -167,7 +167,7 @@ def _if_defined(figure: Callable[[], Any]) -> Any:
         return math.nan
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     packages = ("nke", "jax", "equinox", "optax", "numpy", "scipy")
     return {"python": platform.python_version(), "machine": platform.machine()} | {p: version(p) for p in packages}
 

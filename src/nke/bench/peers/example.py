@@ -1,0 +1,66 @@
+"""What a documented example consists of, and its table."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nke.bench.tables import mean_and_error
+from nke.data import Trajectories
+from nke.fitting import FitResult, fit
+
+Figures = dict[str, float]
+SECONDS, COMPILATION = "seconds", "of them compilation"
+
+
+class Run(NamedTuple):
+    seed: int
+    cap: float  # seconds that a peer trained by iterations is given
+
+
+class Measured(NamedTuple):
+    """The same quantities: what they should be, ours and the peer's; one that a method does not give is left out."""
+
+    truth: Figures
+    ours: Figures
+    peer: Figures
+
+
+@dataclass(frozen=True)
+class Example:
+    peer: str  # its name on PyPI
+    problem: str
+    measure: Callable[[Run], Measured]
+    notes: tuple[str, ...] = ()
+    seeds: int = 3
+
+
+def fit_default(states: np.ndarray, times: Any, seed: int) -> tuple[FitResult, Figures]:
+    """``nke.fit`` with nothing said, and its times."""
+    result = fit(Trajectories(states, times), seed=seed, progress=False)
+    return result, {SECONDS: result.timings["total"], COMPILATION: result.timings["compilation"]}
+
+
+def table(example: Example, rows: Sequence[Measured]) -> str:
+    """Markdown: one line for each quantity, mean ± standard error over the seeds."""
+    lines = [
+        f"### {example.peer}: {example.problem}",
+        "",
+        f"| | truth | nke | {example.peer} |",
+        "| --- |" + " ---: |" * 3,
+    ]
+    for quantity in dict.fromkeys(name for row in rows for part in row for name in part):
+        cells = [_cell([part[quantity] for part in column if quantity in part]) for column in zip(*rows, strict=True)]
+        lines.append(f"| {quantity} | {' | '.join(cells)} |")
+    seeds = f"{len(rows)} seeds, mean ± standard error." if len(rows) > 1 else "One seed."
+    return "\n".join([*lines, "", " ".join([seeds, *example.notes])])
+
+
+def _cell(values: list[float]) -> str:
+    if not values:
+        return ""
+    if len(set(values)) == 1:
+        return f"{values[0]:.4g}"
+    return mean_and_error(values) if all(map(math.isfinite, values)) else "--"
