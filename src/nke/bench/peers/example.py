@@ -21,11 +21,15 @@ class Run(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The same quantities: what they should be, ours and the peer's; one that a method does not give is left out."""
+    """The same quantities: the truth (of an error: what the true family reaches on this data), ours and the peer's.
+
+    One that a method does not give is left out.
+    """
 
     truth: Figures
     ours: Figures
     peer: Figures
+    decided: dict[str, str] = {}  # noqa: RUF012 - by our fit, for the record
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,12 @@ def table(example: Example, rows: Sequence[Measured]) -> str:
     lines = [
         f"### {example.peer}: {example.problem}",
         "",
-        f"| | truth | nke | {example.peer} |",
+        f"| | truth or floor | nke | {example.peer} |",
         "| --- |" + " ---: |" * 3,
     ]
-    for quantity in dict.fromkeys(name for row in rows for part in row for name in part):
-        cells = [_cell([part[quantity] for part in column if quantity in part]) for column in zip(*rows, strict=True)]
+    columns = [[row.truth for row in rows], [row.ours for row in rows], [row.peer for row in rows]]
+    for quantity in dict.fromkeys(name for column in columns for figures in column for name in figures):
+        cells = [_cell([figures[quantity] for figures in column if quantity in figures]) for column in columns]
         lines.append(f"| {quantity} | {' | '.join(cells)} |")
     seeds = f"{len(rows)} seeds, mean ± standard error." if len(rows) > 1 else "One seed."
     return "\n".join([*lines, "", " ".join([seeds, *example.notes])])

@@ -97,7 +97,7 @@ def _side_by_side(
         np.asarray(field(jnp.asarray(states))) for field in (inference.force_inferred, inference.diffusion_inferred)
     )
     drift, half = found
-    return Measured({FORCE: 0.0, DIFFUSION: 0.0}, ours | times, _errors(drift, 2 * half, *true) | seconds)
+    return Measured({}, ours | times, _errors(drift, 2 * half, *true) | seconds, result.decided)
 
 
 def _errors(

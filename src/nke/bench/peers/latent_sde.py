@@ -103,7 +103,7 @@ def measure(run: Run) -> Measured:
     peer = _distances(_rows(model.sample(PATHS, data.times)), data)
     floors = [_distances(_rows(paths), data) for paths in data.replicates]
     floor = {name: float(np.mean([figures[name] for figures in floors])) for name in floors[0]}
-    return Measured(floor, ours, peer | {SECONDS: seconds, "iterations": iterations})
+    return Measured(floor, ours, peer | {SECONDS: seconds, "iterations": iterations}, result.decided)
 
 
 @torch.no_grad()
