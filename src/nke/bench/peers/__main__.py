@@ -49,8 +49,10 @@ def _examples(names: list[str]) -> Iterator[Example]:
 def _measure(example: Example, seeds: int, cap: float, file: Path) -> str:
     rows = []
     for seed in range(seeds):
-        rows.append(example.measure(Run(seed, cap)))
-        record = {"problem": example.problem, "peer": example.peer, "seed": seed} | rows[-1]._asdict()
+        row = example.measure(Run(seed, cap))
+        rows.append(row)
+        record = {"problem": example.problem, "peer": example.peer, "seed": seed, "cap": cap}
+        record |= {"truth": row.truth, "ours": row.ours, "peer_figures": row.peer, "decided": row.decided}
         record["versions"] = versions() | {example.peer: version(example.peer)}
         with file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,5 +1,7 @@
 """jumpdiff's README: dx = −0.5 x dt + 0.75 dW + N(0, 2.5)-jumps at rate 1.75, T = 10⁴, dt = 10⁻³."""
 
+import jumpdiff  # noqa: F401  # pyright: ignore[reportMissingImports] - so that it is missed before the fit, not after
+
 from nke.bench.long_path import (
     JUMP_VARIANCE,
     NOISE,
