@@ -8,6 +8,8 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
+import jax
+
 from nke.bench.measure import plain, versions
 from nke.bench.peers.example import Example, Run, table
 
@@ -60,4 +62,5 @@ def _measure(example: Example, seeds: int, cap: float, file: Path) -> str:
 
 
 if __name__ == "__main__":
+    jax.config.update("jax_enable_compilation_cache", False)  # the times are those of a first call
     main(sys.argv[1:])
