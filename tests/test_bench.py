@@ -25,6 +25,7 @@ from nke.bench.results import Results
 from nke.bench.runner import plan, run
 from nke.bench.summary import Cell, tables
 from nke.cli.main import app
+from nke.systems import DoubleWell
 
 SIZES = {"train": 16, "test": 8, "large": 12, "replicates": 2, "large_replicates": 2, "draws": 2, "large_draws": 1}
 TINY = Protocol(**SIZES, scored=20, cap=200.0, adversarial=1.0, steps=1)
@@ -53,26 +54,38 @@ def test_methods_that_are_not_installed_are_left_out(monkeypatch):
 
 def test_a_learned_model_gets_every_figure(tmp_path):
     """Fit, metrics in both protocols, coefficients, score and times; then the report of it."""
-    tasks = plan(TINY, 1, ["double-well"], ["oracle", "moment-matching"])
+    tasks = plan(TINY, 1, ["black-scholes"], ["oracle", "euler-maruyama"])
     results = run(tasks, tmp_path, jobs=1)
-    oracle, learned = (results.of(tasks)["double-well", method, 0] for method in ("oracle", "moment-matching"))
+    oracle, learned = (results.of(tasks)["black-scholes", method, 0] for method in ("oracle", "euler-maruyama"))
     assert (oracle["status"], learned["status"]) == ("done", "done")
     assert set(learned["metrics"]) > set(oracle["spread"])
-    for name in ("drift_error", "diffusion_error", "jump_rate_error", "score", "mean_mse", "large_sliced_wasserstein"):
+    for name in ("drift_error", "diffusion_error", "score", "mean_mse", "large_sliced_wasserstein"):
         assert np.isfinite(learned["metrics"][name])
-    assert 0 < learned["times"]["compilation"] < learned["times"]["total"]
-    assert learned["configuration"]["settings"].startswith("MomentMatching(")
+    times = learned["times"]
+    assert 0 < times["compilation"] < times["total"]
+    assert times["processor"] > 0
+    assert learned["configuration"]["settings"].startswith("EulerMaruyama(")
     assert set(learned["versions"]) > {"python", "jax", "nke"}
     files = write_report(tasks, results)
-    assert [file.name for file in files] == [
-        "tables.md",
-        "tables.tex",
-        "tables.csv",
-        "double-well.png",
-        "double-well.svg",
-    ]
-    assert "Double well with jumps: the paper's protocol" in files[0].read_text()
+    endings = ["png", "svg"]
+    assert [file.name for file in files[:3]] == ["tables.md", "tables.tex", "tables.csv"]
+    assert [file.name for file in files[3:]] == [f"black-scholes.{ending}" for ending in endings]
+    assert "Black–Scholes: the paper's protocol" in files[0].read_text()
     assert files[3].read_bytes().startswith(b"\x89PNG")
+
+
+def test_errors_of_the_coefficients_are_worked_out_for_a_known_system():
+    """The truth has none; a rate of 1.5 is wrong by half, jumps of twice the size by E|N(0, 1)| of their deviation."""
+    truth, states = DoubleWell(), DoubleWell(dt=0.05).simulate(8, seed=0)
+
+    def errors(system: DoubleWell) -> dict[str, float]:
+        return measure._coefficients(methods.Fitted(methods.KnownSystem(system), 0.0, 0.0, 0.0, {}), truth, states)
+
+    assert max(errors(truth).values()) == pytest.approx(0, abs=1e-12)
+    wrong = errors(DoubleWell(rate=1.5, jump_scale=2.0, noise=1.0))
+    assert wrong["jump_rate_error"] == wrong["jump_rate_median_error"] == pytest.approx(0.5)
+    assert wrong["diffusion_error"] == pytest.approx(3.0)
+    assert wrong["jump_law_error"] == pytest.approx(np.sqrt(2 / np.pi), abs=0.02)
 
 
 def test_a_rerun_skips_what_is_done_and_repairs_a_torn_line(tmp_path, monkeypatch):
