@@ -29,6 +29,7 @@ from nke.operators import (
 )
 from nke.operators.networks import Smooth
 
+RATE = 9e-3  # of learning, at its start
 DRAWS = 8  # points between two observations that a transition is seen at, one in each eighth of the way
 
 
@@ -119,7 +120,7 @@ class TrajectoryFlowMatching:
     width: int = 64
     depth: int = 2
     held_out: float = 0.1
-    schedule: Schedule = field(default_factory=lambda: Schedule(3000, particles=2048, patience=15))
+    schedule: Schedule = field(default_factory=lambda: Schedule(3000, learning_rate=RATE, particles=2048, patience=15))
 
     def __post_init__(self):
         if self.width < 1 or self.depth < 1 or not 0 < self.held_out < 1 or not self.noise >= 0:
