@@ -12,18 +12,15 @@ from scipy.special import ndtr
 
 from nke.arrays import Array, as_numbers, namespace, outer
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+COSINES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 def mean_relative_speed(speed: Float[Array, "*batch"], spread: float) -> Float[Array, "*batch"]:
     """E|v − V| for v ~ N(0, spread² I) and |V| = speed: σ[√(2/π) e^{−q²/2} + (q + 1/q) erf(q/√2)], q = |V|/σ."""
     xp = namespace(speed)
     q = xp.maximum(speed / spread, 1e-6)  # below, 1/q would not be finite; the value is the limit's to 1e-12
-    return spread * (math.sqrt(2 / math.pi) * xp.exp(-q * q / 2) + (q + 1 / q) * _erf(q / math.sqrt(2)))
-
-
-def _erf(x: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-    return scipy.special.erf(x) if namespace(x) is np else jax.scipy.special.erf(x)
+    erf = scipy.special.erf if xp is np else jax.scipy.special.erf
+    return xp.asarray(spread * (math.sqrt(2 / math.pi) * xp.exp(-q * q / 2) + (q + 1 / q) * erf(q / math.sqrt(2))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +45,17 @@ class CollisionLaw:
         jump = np.asarray(as_numbers(jump, "jumps"), np.float64)
         if jump.shape[-1:] != (6,):
             raise ValueError(f"expected jumps of shape (..., 6), but got {jump.shape}")
-        size = np.linalg.norm(jump[..., 3:], axis=-1)
+        size = _length(jump[..., 3:])
         with np.errstate(divide="ignore", invalid="ignore"):
             along = np.sum(self.velocity * jump[..., 3:], axis=-1) / size
             half = (self.mass_ratio + 1) / 2
-            flux = math.pi * mean_relative_speed(np.linalg.norm(self.velocity, axis=-1), self.spread) * size
+            flux = math.pi * size * mean_relative_speed(_length(self.velocity), self.spread)
             gaussian = -(((half * size + along) / self.spread) ** 2) / 2 - math.log(
                 math.sqrt(2 * math.pi) * self.spread
             )
             density = 2 * math.log(half) + gaussian - np.log(flux)
         still = (jump[..., :3] == 0).all(axis=-1) & (size > 0)
-        return np.where(still, density, -math.inf)
+        return np.asarray(np.where(still, density, -math.inf))
 
     def sample(self, count: int, seed: int | np.random.Generator) -> Float[np.ndarray, "count *batch 6"]:
         """``count`` draws from each law of the batch."""
@@ -71,51 +68,54 @@ class CollisionLaw:
             approach[left[kept]] = v[kept] - velocity[left[kept]]
             left = left[~kept]
         normal = _directions(len(velocity), rng) - _unit(approach)  # the cosine law: a uniform impact disc
-        normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+        normal /= _length(normal)[:, None]
         kick = 2 / (self.mass_ratio + 1) * np.sum(approach * normal, axis=-1, keepdims=True)
         jumps = np.hstack([np.zeros_like(normal), kick * normal])
         return jumps.reshape(count, *self.velocity.shape[:-1], 6)
 
     def _propose(self, velocity: Float[np.ndarray, "m 3"], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Gas velocities from (|v| + |V|) f(v), and which of them to keep."""
-        number, speed = len(velocity), np.linalg.norm(velocity, axis=-1)
+        number, speed = len(velocity), _length(velocity)
         thermal = self.spread * math.sqrt(8 / math.pi)
         fast = np.sqrt(rng.chisquare(4, number))[:, None] * _directions(number, rng)
         weighted = (rng.random(number) * (thermal + speed) < thermal)[:, None]
         v = self.spread * np.where(weighted, fast, rng.standard_normal((number, 3)))
-        bound = np.linalg.norm(v, axis=-1) + speed
-        return v, rng.random(number) * bound < np.linalg.norm(v - velocity, axis=-1)
+        bound = _length(v) + speed
+        return v, rng.random(number) * bound < _length(v - velocity)
 
     @property
     def mean(self) -> Float[np.ndarray, "*batch 6"]:
-        moments = self._moments()
-        return _embed(moments[0][..., None] * _unit(self.velocity))
+        mean = self._moments()[0] * _unit(self.velocity)
+        return np.concatenate([np.zeros_like(mean), mean], axis=-1)
 
     @property
     def covariance(self) -> Float[np.ndarray, "*batch 6 6"]:
         first, along, across = self._moments()
         axis = _unit(self.velocity)
-        parallel = outer(axis, axis)
-        spread = (along - first**2 - across)[..., None, None] * parallel + across[..., None, None] * np.eye(3)
-        return np.apply_along_axis(_embed, -1, np.concatenate([np.zeros_like(spread), spread], axis=-2))
+        covariance = np.zeros((*axis.shape[:-1], 6, 6))
+        covariance[..., 3:, 3:] = (along - first**2 - across)[..., None] * outer(axis, axis)
+        covariance[..., 3:, 3:] += across[..., None] * np.eye(3)
+        return covariance
 
-    def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _moments(
+        self,
+    ) -> tuple[Float[np.ndarray, "*batch 1"], Float[np.ndarray, "*batch 1"], Float[np.ndarray, "*batch 1"]]:
         """E j∥, E j∥² and E j⊥² (of one of two components) along and across V.
 
         The directions of jumps are integrated by Gauss–Legendre quadrature over c = cos(e, V), the speeds of approach
         in closed form: I_k(a) = ∫₀^∞ g^k N(g + a; 0, σ²) dg, I_{k+1} = −a I_k + k σ² I_{k−1}.
         """
-        speed, c = np.linalg.norm(self.velocity, axis=-1), NODES
-        a = speed[..., None] * c
+        a = _length(self.velocity)[..., None] * COSINES
         zeroth = ndtr(-a / self.spread)
         first = self.spread * np.exp(-((a / self.spread) ** 2) / 2) / math.sqrt(2 * math.pi) - a * zeroth
         second = -a * first + self.spread**2 * zeroth
         third = -a * second + 2 * self.spread**2 * first
-        rate = first @ WEIGHTS
+        mean, along, square = (
+            (WEIGHTS * values).sum(axis=-1, keepdims=True) / (WEIGHTS * first).sum(axis=-1, keepdims=True)
+            for values in (second * COSINES, third * COSINES**2, third)
+        )
         kick = 2 / (self.mass_ratio + 1)
-        along = kick**2 * (third * c**2) @ WEIGHTS / rate
-        across = kick**2 * (third * (1 - c**2)) @ WEIGHTS / rate / 2
-        return kick * (second * c) @ WEIGHTS / rate, along, across
+        return kick * mean, kick**2 * along, kick**2 * (square - along) / 2
 
 
 def _directions(number: int, rng: np.random.Generator) -> Float[np.ndarray, "m 3"]:
@@ -124,9 +124,9 @@ def _directions(number: int, rng: np.random.Generator) -> Float[np.ndarray, "m 3
 
 def _unit(vectors: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 3"]:
     """Zero stays zero."""
-    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    length = _length(vectors)[..., None]
     return vectors / np.where(length > 0, length, 1.0)
 
 
-def _embed(velocity: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 6"]:
-    return np.concatenate([np.zeros_like(velocity), velocity], axis=-1)
+def _length(vectors: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch"]:
+    return np.asarray(np.linalg.norm(vectors, axis=-1))

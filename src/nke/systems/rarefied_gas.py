@@ -57,12 +57,6 @@ class RarefiedGas(System):
         require_numbers(self, "mass_ratio", "friction", "diffusivity", "radius", above=0)
         require_count(self, "bath_size", "the mean number of particles in the box")
         require_grid(self)
-        if self.box_side < 4 * self.radius:
-            raise ValueError(
-                f"expected a box with room around the sphere, but {self.bath_size} particles of density "
-                f"{self.density:.3g} fill a cube of side {self.box_side:.3g}, less than twice the sphere's diameter, "
-                f"{2 * self.radius:g}; pass a larger bath_size or a smaller radius"
-            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,7 +97,7 @@ class RarefiedGas(System):
         x = self.as_states(x)
         xp = namespace(x)
         square = xp.sum(x[..., 3:] ** 2, axis=-1)
-        speed = xp.sqrt(xp.maximum(square, 1e-20 * self.spread**2))  # a derivative also at rest
+        speed = xp.asarray(xp.sqrt(xp.maximum(square, 1e-20 * self.spread**2)))  # with a derivative at rest
         return xp.asarray(self.density * math.pi * self.radius**2 * mean_relative_speed(speed, self.spread))
 
     def jump_law(self, x: Any) -> CollisionLaw:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -141,12 +135,12 @@ class RarefiedGas(System):
 
         Exact as t → 0 or μ → ∞; measured, it is within 0.002 of the gas at μ = 10 and within 0.007 at μ = 1.
         """
-        return np.exp(-self.relaxation_rate * np.asarray(t, np.float64))
+        return np.asarray(np.exp(-self.relaxation_rate * np.asarray(t, np.float64)))
 
     def mean_squared_displacement(self, t: Any) -> Float[np.ndarray, "*batch"]:
         """Per component, 2 Var V (νt − 1 + e^{−νt})/ν² with the exponential autocorrelation of rate ν."""
         turns = self.relaxation_rate * np.asarray(t, np.float64)
-        return 2 * self.velocity_variance * (turns + np.expm1(-turns)) / self.relaxation_rate**2
+        return np.asarray(2 * self.velocity_variance * (turns + np.expm1(-turns)) / self.relaxation_rate**2)
 
     @property
     def langevin(self) -> Langevin:
@@ -196,12 +190,21 @@ class RarefiedGas(System):
         times = self._recording_times(times)
         starts = self._start(trajectories, np.random.default_rng(seed), initial)
         run, lazy, box, gas = self._kernels()
-        work = trajectories * self.collision_rate * (times[-1] - times[0])
+        work = float(trajectories * self.collision_rate * (times[-1] - times[0]))
         if method == "lazy":
             return run(lambda *arrays: lazy(gas, *arrays), starts, times, seed, room, work > LONG)
+        self._refuse_a_small_box()
         half = self.box_side / 2
         long = work * self.bath_size / SWEPT > LONG
         return run(lambda *arrays: box(gas, half, *arrays), starts, times, seed, room, long)
+
+    def _refuse_a_small_box(self):
+        if self.box_side < 4 * self.radius:
+            raise ValueError(
+                f"expected a box with room around the sphere, but {self.bath_size} particles of density "
+                f"{self.density:.3g} fill a cube of side {self.box_side:.3g}, less than twice the sphere's diameter, "
+                f"{2 * self.radius:g}; pass a larger bath_size or a smaller radius"
+            )
 
     def _kernels(self):
         """Numba takes a second to import, so it is imported here."""
