@@ -11,6 +11,7 @@ from nke.arrays import Array, namespace
 from nke.data import Trajectories
 from nke.systems.base import System, coordinate_names, scaled_identity
 from nke.systems.collision_law import CollisionLaw, mean_relative_speed
+from nke.systems.gas.constants import Gas
 from nke.systems.langevin import Langevin
 from nke.systems.parameters import require_count, require_grid, require_numbers
 
@@ -83,6 +84,10 @@ class RarefiedGas(System):
     @property
     def box_side(self) -> float:
         return (self.bath_size / self.density) ** (1 / 3)
+
+    @property
+    def constants(self) -> Gas:
+        return Gas(self.density, self.spread, self.mass_ratio, self.radius)
 
     def drift(self, x: Any) -> Float[Array, "*batch d"]:
         x = self.as_states(x)
@@ -173,14 +178,8 @@ class RarefiedGas(System):
         """The collisions of the trajectories that ``simulate`` gives with the same arguments."""
         times = self._recording_times(times)
         expected = 2 * self.collision_rate * (times[-1] - times[0])
-        room = math.ceil(expected + 10 * math.sqrt(expected) + 10)
-        while True:
-            _, logs, counts = self._run(trajectories, seed, times, initial, method, room)
-            if counts.max() <= room:
-                break
-            room = int(counts.max())
+        _, rows, counts = self._run(trajectories, seed, times, initial, method, room=10 + math.ceil(expected))
         index = np.repeat(np.arange(trajectories), counts)
-        rows = np.concatenate([log[:count] for log, count in zip(logs, counts, strict=True)])
         time, position, normal, before, after, hit, gone, again = np.split(rows, range(1, 20, 3), axis=1)
         return Collisions(index, time[:, 0], position, normal, before, after, hit, gone, again[:, 0] > 0)
 
@@ -189,14 +188,12 @@ class RarefiedGas(System):
             raise ValueError(f"expected method to be 'lazy' or 'box', but got {method!r}")
         times = self._recording_times(times)
         starts = self._start(trajectories, np.random.default_rng(seed), initial)
-        run, lazy, box, gas = self._kernels()
         work = float(trajectories * self.collision_rate * (times[-1] - times[0]))
         if method == "lazy":
-            return run(lambda *arrays: lazy(gas, *arrays), starts, times, seed, room, work > LONG)
+            return _running().run(self.constants, None, starts, times, seed, room, work > LONG)
         self._refuse_a_small_box()
-        half = self.box_side / 2
         long = work * self.bath_size / SWEPT > LONG
-        return run(lambda *arrays: box(gas, half, *arrays), starts, times, seed, room, long)
+        return _running().run(self.constants, self.box_side / 2, starts, times, seed, room, long)
 
     def _refuse_a_small_box(self):
         if self.box_side < 4 * self.radius:
@@ -206,13 +203,11 @@ class RarefiedGas(System):
                 f"{2 * self.radius:g}; pass a larger bath_size or a smaller radius"
             )
 
-    def _kernels(self):
-        """Numba takes a second to import, so it is imported here."""
-        try:
-            from nke.systems.gas import box, lazy
-            from nke.systems.gas.mechanics import Gas
-            from nke.systems.gas.running import run
-        except ImportError as error:
-            raise ImportError(f"RarefiedGas needs Numba ({error}); install it by pip install 'nke[gas]'") from error
-        gas = Gas(self.density, self.spread, self.mass_ratio, self.radius)
-        return run, lazy.trajectories, box.trajectories, gas
+
+def _running():
+    """Numba takes a second to import, so it waits until it is needed."""
+    try:
+        from nke.systems.gas import running
+    except ImportError as error:
+        raise ImportError(f"RarefiedGas needs Numba ({error}); install it by pip install 'nke[gas]'") from error
+    return running

@@ -74,20 +74,20 @@ def enter(gas, half, velocity, stream):
 @kernel
 def sweep(gas, half, bath, count, before, velocity, elapsed):
     """Moves the bath by a flight with velocity ``before``; number left, next to hit (−1: none) and when."""
-    kept, first, wait = 0, -1, math.inf
-    for i in range(count):
+    i, first, wait = 0, -1, math.inf
+    while i < count:
         particle = get(bath[i, VELOCITY:])
         r = add(get(bath[i]), add(particle, before, -1.0), elapsed)
         if max(abs(r[0]), abs(r[1]), abs(r[2])) > half:
+            count -= 1
+            bath[i] = bath[count]
             continue
-        put(bath[kept], r)
-        put(bath[kept, VELOCITY:], particle)
-        bath[kept, HIT] = bath[i, HIT]
+        put(bath[i], r)
         contact = contact_time(r, add(particle, velocity, -1.0), gas.radius)
         if contact < wait:
-            first, wait = kept, contact
-        kept += 1
-    return kept, first, wait
+            first, wait = i, contact
+        i += 1
+    return count, first, wait
 
 
 @kernel

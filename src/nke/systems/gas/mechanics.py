@@ -1,17 +1,8 @@
 """A sphere among free points: vectors, times of contact, the elastic collision, and what is written down."""
 
 import math
-from typing import NamedTuple
 
 from nke.systems.gas.compilation import kernel
-
-
-class Gas(NamedTuple):
-    density: float  # particles per volume
-    spread: float  # σ, of a component of their velocities
-    mass_ratio: float  # M/m
-    radius: float  # of the sphere
-
 
 # Columns of the log: one collision.
 TIME, POSITION, NORMAL = 0, 1, 4  # the normal points from the sphere to the particle

@@ -7,7 +7,8 @@ from jaxtyping import Float
 
 from nke.systems.gas.box import VELOCITY, enter, fill, new_bath
 from nke.systems.gas.compilation import entry
-from nke.systems.gas.mechanics import Gas, add, collide, dot, get, norm, put, record_states
+from nke.systems.gas.constants import Gas
+from nke.systems.gas.mechanics import add, collide, dot, get, norm, put, record_states
 
 
 def replay(
