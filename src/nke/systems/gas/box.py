@@ -72,6 +72,14 @@ def enter(gas, half, velocity, stream):
 
 
 @kernel
+def remove(bath, count, i):
+    """Puts the last particle in the place of one that left; the number that remain."""
+    for column in range(bath.shape[1]):
+        bath[i, column] = bath[count - 1, column]
+    return count - 1
+
+
+@kernel
 def sweep(gas, half, bath, count, before, velocity, elapsed):
     """Moves the bath by a flight with velocity ``before``; number left, next to hit (−1: none) and when."""
     i, first, wait = 0, -1, math.inf
@@ -79,8 +87,7 @@ def sweep(gas, half, bath, count, before, velocity, elapsed):
         particle = get(bath[i, VELOCITY:])
         r = add(get(bath[i]), add(particle, before, -1.0), elapsed)
         if max(abs(r[0]), abs(r[1]), abs(r[2])) > half:
-            count -= 1
-            bath[i] = bath[count]
+            count = remove(bath, count, i)
             continue
         put(bath[i], r)
         contact = contact_time(r, add(particle, velocity, -1.0), gas.radius)

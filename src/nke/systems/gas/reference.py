@@ -5,7 +5,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from nke.systems.gas.box import VELOCITY, enter, fill, new_bath
+from nke.systems.gas.box import VELOCITY, enter, fill, new_bath, remove
 from nke.systems.gas.compilation import entry
 from nke.systems.gas.constants import Gas
 from nke.systems.gas.mechanics import add, collide, dot, get, norm, put, record_states
@@ -74,8 +74,7 @@ def time_stepped(gas, half, start, times, stream, states, step):
                 put(bath[i, VELOCITY:], gone)
                 collisions += 1
             if max(abs(r[0]), abs(r[1]), abs(r[2])) > half:
-                count -= 1
-                bath[i] = bath[count]
+                count = remove(bath, count, i)
             else:
                 i += 1
         time += step
