@@ -4,8 +4,10 @@ Sampled quantities are within three standard errors of the truth, with seeds fix
 20,000 keeps the tests quick; ``python -m nke.bench.verify gas`` has the full bath.
 """
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +16,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import expon, kstest, norm, rayleigh
 
+from nke.bench import measure
+from nke.bench.protocol import Case, Protocol
 from nke.systems import Langevin, RarefiedGas
 from nke.systems.gas import box, lazy, reference, running
 from nke.systems.gas.constants import Gas
@@ -336,6 +340,24 @@ class TestSystem:
         np.testing.assert_array_equal(GAS.simulate_states(5, 0, method=method), runs[0][:5])
         assert (GAS.simulate_states(25, 1, method=method)[:, 1:] != runs[0][:, 1:]).all()
         assert len(np.unique(runs[0][:, -1, 3])) == 25
+
+    def test_as_a_case_of_the_benchmark(self, monkeypatch):
+        """The oracle runs; without a transition density there is no score."""
+        case = Case("gas", "Rarefied gas", 4, RarefiedGas(duration=0.2))
+        monkeypatch.setattr(measure, "cases", lambda: {"gas": case})
+        protocol = Protocol(train=16, test=8, large=12, replicates=2, scored=20)
+        record = measure.run_task(measure.Task("gas", "oracle", 0, protocol)).record
+        assert record["status"] == "done", record
+        assert record["metrics"]["wasserstein"] > 0
+        assert record["metrics"]["score"] is None
+
+    def test_the_example_of_the_documentation(self):
+        text = (Path(__file__).parents[1] / "docs" / "rarefied-gas.md").read_text()
+        names = {}
+        for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            exec(example, names)
+        assert np.asarray(names["data"].states).shape == (512, 101, 6)
+        assert abs(len(names["hits"].time) / 1024 / 8.653 - 1) < 0.05
 
     def test_uniform_numbers(self):
         state = stream(3)
