@@ -19,7 +19,7 @@ from scipy.stats import expon, kstest, norm, rayleigh
 from nke.bench import measure
 from nke.bench.protocol import Case, Protocol
 from nke.systems import Langevin, RarefiedGas
-from nke.systems.gas import box, lazy, reference, running
+from nke.systems.gas import box, compilation, lazy, reference, running
 from nke.systems.gas.constants import Gas
 from nke.systems.gas.mechanics import contact_time, reach_time
 from nke.systems.gas.randomness import uniform
@@ -358,6 +358,14 @@ class TestSystem:
             exec(example, names)
         assert np.asarray(names["data"].states).shape == (512, 101, 6)
         assert abs(len(names["hits"].time) / 1024 / 8.653 - 1) < 0.05
+
+    def test_compiles_where_nothing_can_be_written(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+        assert tmp_path in compilation.folder().parents
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+        assert compilation.folder() is None
+        assert compilation.entry(lambda x: 1 / x)(0.0) == np.inf
 
     def test_uniform_numbers(self):
         state = stream(3)

@@ -1,6 +1,5 @@
 """Compilation of the kernels, kept on disk where a folder can be written."""
 
-import functools
 import hashlib
 import inspect
 import os
@@ -11,7 +10,6 @@ from typing import Any
 import numba
 from numba.core import config
 
-FOLDER = Path(__file__).parent
 settings: Any = config
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
@@ -27,11 +25,12 @@ def entry(function: Callable) -> Any:
     Numba renews what it has on disk when the function's own file changes, not when a function that it calls does.
     So the place on disk is named after the source of all kernels. Where nothing can be written, each process compiles.
     """
-    before, settings.CACHE_DIR = settings.CACHE_DIR, _cache()
+    place = folder()
+    if place is None:
+        return kernel(function)
+    before, settings.CACHE_DIR = settings.CACHE_DIR, str(place)
     try:
         return numba.njit(**OPTIONS, cache=True)(_bare(function))
-    except RuntimeError:  # no place on disk
-        return kernel(function)
     finally:
         settings.CACHE_DIR = before
 
@@ -41,8 +40,13 @@ def _bare(function: Callable) -> Callable:
     return inspect.unwrap(function)
 
 
-@functools.cache
-def _cache() -> str:
-    sources = b"".join(file.read_bytes() for file in sorted(FOLDER.glob("*.py")))
-    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(home) / "nke" / hashlib.sha256(sources).hexdigest()[:16])
+def folder() -> Path | None:
+    """Where compiled kernels are kept; None if it cannot be written."""
+    sources = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        place = Path(base or Path.home() / ".cache") / "nke" / hashlib.sha256(sources).hexdigest()[:16]
+        place.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # no permission, no home
+        return None
+    return place if os.access(place, os.W_OK) else None

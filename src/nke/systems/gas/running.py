@@ -55,7 +55,7 @@ def _in_threads(
     pool = ThreadPoolExecutor(threads())
     try:
         with progress_bar(None if long else False) as stage:
-            report, chunk = stage("collisions", number), parts[0].stop
+            report, chunk = stage("trajectories", number), parts[0].stop
             work = [pool.submit(simulate, part) for part in parts]
             for part, done in zip(parts, as_completed(work), strict=True):
                 done.result()
