@@ -21,6 +21,7 @@ from nke.systems import (
     DoubleWell,
     GeometricBrownianMotion,
     HarmonicOscillator,
+    Langevin,
     Lorenz,
     OrnsteinUhlenbeck,
 )
@@ -42,6 +43,7 @@ EXACT = [
     TWO_ASSETS,
     HarmonicOscillator(),
     HarmonicOscillator(frequency=1, damping=3, noise=2),
+    Langevin(friction=2, diffusivity=0.5),
 ]
 FINE_STEPPED = [
     Lorenz(),

@@ -11,9 +11,9 @@ from nke.data import Coordinates
 from nke.evaluation import recovery
 from nke.fitting import Likelihood
 from nke.fitting.loop import CHUNK, FitRun
-from nke.fitting.progress import progress_bar
 from nke.model import Model
 from nke.operators import EulerMaruyama, Generator
+from nke.progress import progress_bar
 from nke.systems import DoubleWell, Lorenz, System
 
 TRAIN, TEST, SEED = 1024, 256, 5

@@ -84,7 +84,7 @@ def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
         metrics |= _named(prefix, PathMetrics(*np.mean(rows, axis=0)))
         spread |= _named(prefix, PathMetrics(*np.std(rows, axis=0, ddof=1)))
         metrics[f"{prefix}test_kurtosis"] = _compare(np.asarray(test.states), test, data).increment_kurtosis
-    metrics["score"] = float(np.mean(true_log_prob(case.system, data.scored)))
+    metrics["score"] = _if_defined(lambda: float(np.mean(true_log_prob(case.system, data.scored))))
     return {"status": DONE, "metrics": metrics, "spread": spread}, np.asarray(data.test.states)[:KEPT]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from nke.data import Transitions
+from nke.mixtures import GaussianMixture
 from nke.operators import Advection, Diffusion, ForwardPacket, Generator, PoissonJump
 from nke.systems import System
 
@@ -54,6 +55,8 @@ def simulated_log_prob(
 
 def true_generator(system: System) -> Generator:
     """The system's own coefficients as operators."""
+    if system.has_jumps and not isinstance(system.jump_law(np.zeros(system.dimension)), GaussianMixture):
+        raise NotImplementedError(f"the jump law of {system!r} is no Gaussian mixture")
 
     def law(x: Float[Array, " d"]):
         return system.jump_law(x)

@@ -5,7 +5,7 @@
 
 import sys
 
-from nke.bench import baselines, biases, cost, decisions, forms, jump_rule, long_path, recovery
+from nke.bench import baselines, biases, cost, decisions, forms, gas, jump_rule, long_path, recovery
 from nke.bench.tables import console
 
 PARTS = {
@@ -23,6 +23,7 @@ PARTS = {
     "cost": cost.main,
     "path": long_path.main,
     "baselines": baselines.main,
+    "gas": gas.main,
 }
 
 

@@ -9,8 +9,8 @@ from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.loop import FitRun
-from nke.fitting.progress import progress_bar
 from nke.fitting.result import FitResult
+from nke.progress import progress_bar
 
 
 @runtime_checkable

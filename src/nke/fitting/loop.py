@@ -13,8 +13,8 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from nke.fitting.checkpoint import Checkpoint
-from nke.fitting.progress import Stage
 from nke.operators import trainable
+from nke.progress import Stage
 
 CHUNK = 200  # optimisation steps per compiled call
 EVALUATED = 4096  # particles at a time when the held-out loss is computed

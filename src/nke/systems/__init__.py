@@ -7,17 +7,22 @@ from nke.systems.cox_ingersoll_ross import CoxIngersollRoss
 from nke.systems.double_well import DoubleWell
 from nke.systems.geometric_brownian_motion import GeometricBrownianMotion
 from nke.systems.harmonic_oscillator import HarmonicOscillator
+from nke.systems.langevin import Langevin
 from nke.systems.lorenz import Lorenz
 from nke.systems.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from nke.systems.rarefied_gas import Collisions, RarefiedGas
 
 __all__ = [
     "BimodalJumps",
     "BlackScholes",
+    "Collisions",
     "CoxIngersollRoss",
     "DoubleWell",
     "GeometricBrownianMotion",
     "HarmonicOscillator",
+    "Langevin",
     "Lorenz",
     "OrnsteinUhlenbeck",
+    "RarefiedGas",
     "System",
 ]

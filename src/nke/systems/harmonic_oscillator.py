@@ -55,7 +55,7 @@ class HarmonicOscillator(LinearGaussian):
         self, step: Float[np.ndarray, "*batch"]
     ) -> tuple[Float[np.ndarray, "*batch d d"], Float[np.ndarray, "*batch d d"]]:
         distinct, place = np.unique(step, return_inverse=True)
-        pairs = [_van_loan(self.frequency, self.damping, self.noise, float(s)) for s in distinct]
+        pairs = [van_loan(self.frequency, self.damping, self.noise, float(s)) for s in distinct]
         flows, covariances = zip(*pairs, strict=True)
         return np.stack(flows)[place], np.stack(covariances)[place]
 
@@ -64,7 +64,7 @@ class HarmonicOscillator(LinearGaussian):
 
 
 @lru_cache(maxsize=128)  # a regular grid has a handful of distinct steps
-def _van_loan(
+def van_loan(
     frequency: float, damping: float, noise: float, step: float
 ) -> tuple[Float[np.ndarray, "2 2"], Float[np.ndarray, "2 2"]]:
     """F = e^{As} and Q = ∫₀ˢ e^{Au} BBᵀ e^{Aᵀu} du from one matrix exponential (Van Loan, 1978).

@@ -18,13 +18,26 @@ def require_numbers(system: Any, *names: str, above: float = -math.inf, at_least
 
 
 def require_dimension(system: Any):
-    value = system.dimension
+    require_count(system, "dimension", "the number of coordinates of one state")
+
+
+def require_count(system: Any, name: str, meaning: str):
+    """Refuses a field that is not a whole number ≥ 1; stores it as an int."""
+    value = getattr(system, name)
     if not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"expected {_label(system, name)} to be a whole number ≥ 1, but got {value!r}; pass {meaning}")
+    object.__setattr__(system, name, int(value))
+
+
+def require_grid(system: Any):
+    """Refuses a recording grid, ``duration`` and ``interval``, that is not a whole number of intervals."""
+    require_numbers(system, "duration", "interval", above=0)
+    steps = system.duration / system.interval
+    if round(steps) < 1 or abs(steps - round(steps)) > 1e-9 * steps:
         raise ValueError(
-            f"expected {_label(system, 'dimension')} to be a whole number ≥ 1, but got {value!r}; "
-            "pass the number of coordinates of one state"
+            f"expected {_label(system, 'duration')} to be a whole number of intervals, but {system.duration:g} is "
+            f"{steps:g} times {system.interval:g}; change one of them"
         )
-    object.__setattr__(system, "dimension", int(value))
 
 
 def _label(system: Any, name: str) -> str:

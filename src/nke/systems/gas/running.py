@@ -1,0 +1,70 @@
+"""Trajectories spread over threads: the same seed gives the same data whatever their number."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from nke.progress import progress_bar
+from nke.systems.gas import box, lazy
+from nke.systems.gas.compilation import settings
+from nke.systems.gas.constants import Gas
+from nke.systems.gas.mechanics import COLUMNS
+
+CHUNKS = 8  # per thread, for the progress bar and for an even load
+
+
+def run(
+    gas: Gas,
+    half: float | None,
+    starts: Float[np.ndarray, "m 6"],
+    times: Float[np.ndarray, " n"],
+    seed: int,
+    room: int,
+    long: bool,
+) -> tuple[Float[np.ndarray, "m n 6"], Float[np.ndarray, "c f"], Int[np.ndarray, " m"]]:
+    """States, collisions of all trajectories one after the other, and how many each has.
+
+    ``half`` is half the side of the box, None without one. ``room`` is a guess at the most collisions of a trajectory;
+    0 if they are not wanted. ``long`` work has a progress bar.
+    """
+    number = len(starts)
+    kernel = partial(lazy.trajectories, gas) if half is None else partial(box.trajectories, gas, half)
+    streams = np.array([child.generate_state(4, np.uint64) for child in np.random.SeedSequence(seed).spawn(number)])
+    states, counts = np.empty((number, len(times), 6)), np.empty(number, np.int64)
+
+    def simulate(part: slice) -> np.ndarray:
+        size = room
+        while True:
+            logs = np.empty((len(starts[part]), size, COLUMNS))
+            kernel(starts[part], times, streams[part].copy(), states[part], logs, counts[part])
+            if not room or counts[part].max() <= size:
+                return np.concatenate([log[:count] for log, count in zip(logs, counts[part], strict=True)])
+            size = int(counts[part].max())
+
+    chunk = -(-number // (CHUNKS * threads()))
+    parts = [slice(first, first + chunk) for first in range(0, number, chunk)]
+    return states, np.concatenate(_in_threads(simulate, parts, len(starts), long)), counts
+
+
+def _in_threads(
+    simulate: Callable[[slice], np.ndarray], parts: list[slice], number: int, long: bool
+) -> list[np.ndarray]:
+    pool = ThreadPoolExecutor(threads())
+    try:
+        with progress_bar(None if long else False) as stage:
+            report, chunk = stage("trajectories", number), parts[0].stop
+            work = [pool.submit(simulate, part) for part in parts]
+            for part, done in zip(parts, as_completed(work), strict=True):
+                done.result()
+                report(min(chunk, number - part.start))
+        return [done.result() for done in work]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def threads() -> int:
+    """As many as Numba would take: NUMBA_NUM_THREADS, or the cores that this process may use."""
+    return settings.NUMBA_NUM_THREADS
