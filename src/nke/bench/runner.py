@@ -1,5 +1,6 @@
 """The sweep over systems, methods and seeds: on the local cores or on a Dask cluster."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -57,6 +58,8 @@ def run(
                 show(start=task)
                 yield delayed(run_task)(task)
 
+        # A worker that has grown large is replaced, which is no news to a user.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
         # One cell at a time to each worker, none ahead: what has been handed out is what runs now.
         options: dict[str, Any] = {"batch_size": 1, "pre_dispatch": "n_jobs", "return_as": "generator_unordered"}
         sweep = Parallel(n_jobs=jobs, **options)
