@@ -12,6 +12,8 @@ __version__ = version("nke")
 _HOME = {
     "Coordinates": "nke.data",
     "Trajectories": "nke.data",
+    "read": "nke.files",
+    "write": "nke.files",
     "GaussianMixture": "nke.mixtures",
     "systems": "nke.systems",
     "LieTrotter": "nke.operators",
@@ -28,6 +30,7 @@ _HOME = {
     "Evaluation": "nke.evaluation",
     "oracle_floor": "nke.evaluation",
     "recovery": "nke.evaluation",
+    "plots": "nke.plots",
 }
 
 __all__ = [
@@ -47,14 +50,18 @@ __all__ = [
     "fit",
     "load",
     "oracle_floor",
+    "plots",
+    "read",
     "recovery",
     "systems",
+    "write",
 ]
 
 if TYPE_CHECKING:
-    from nke import baselines, systems
+    from nke import baselines, plots, systems
     from nke.data import Coordinates, Trajectories
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
+    from nke.files import read, write
     from nke.fitting import FitResult, Likelihood, MomentMatching, Schedule, fit
     from nke.mixtures import GaussianMixture
     from nke.model import Model, load
