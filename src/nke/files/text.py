@@ -166,7 +166,7 @@ def _has_short_rows(layout: Layout, rows: int) -> bool:
     with layout.path.open("rb") as file:  # a comparison of arrays is several times faster than bytes.count
         while block := file.read(BLOCK):
             found += np.count_nonzero(np.frombuffer(block, np.uint8) == ord(layout.delimiter))
-    return found < (rows + layout.header) * (width - 1)
+    return bool(found < (rows + layout.header) * (width - 1))
 
 
 def _cells(file, delimiter: str) -> Iterator[tuple[int, list[str]]]:
