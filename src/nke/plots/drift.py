@@ -1,0 +1,65 @@
+"""The drift as a curve or as fields of arrows."""
+
+import numpy as np
+
+from nke.data import Trajectories
+from nke.model import Model
+from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, label, outline, per_time, with_unit
+from nke.plots.view import View, pair_axes, title
+from nke.systems import System
+
+ARROWS = 16  # a side
+
+
+def drift(
+    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+) -> AxesArray:
+    """f(x): a curve in one dimension, arrows in every plane of two coordinates in more."""
+    view = View.of(model, data)
+    return _curve(model, view, truth, figure) if model.dimension == 1 else _fields(model, view, truth, figure)
+
+
+def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None) -> AxesArray:
+    axes = grid(figure, 1, 1)
+    axis, (x, states) = axes[0, 0], view.line(0)
+    axis.axhline(0, color="0.6", linewidth=0.8)
+    axis.plot(x, model.drift(states)[:, 0], color=LEARNED, label="model")
+    if truth is not None:
+        axis.plot(x, np.asarray(truth.drift(states))[:, 0], "--", color=RECORDED, label="truth")
+    view.rug(axis, 0)
+    axis.set(xlabel=label(model, 0), ylabel=with_unit("drift", per_time(model, model.units[0])))
+    axis.legend(frameon=False)
+    outline(axis)
+    return axes
+
+
+def _fields(model: Model, view: View, truth: System | None, figure: Canvas | None) -> AxesArray:
+    axes, pairs = pair_axes(model, figure)
+    extent = view.high - view.low
+    fields = [_field(model, view, i, j) for i, j in pairs]
+    fastest = max(float(np.percentile(np.linalg.norm(f / extent, axis=-1), 95)) for _, f, _ in fields) or 1.0
+    brightest = max(float(np.percentile(speed, 98)) for *_, speed in fields)
+    drawn = None
+    for axis, (i, j), (states, f, speed) in zip(axes.flat, pairs, fields, strict=True):
+        view.backdrop(axis, i, j)
+        place = states[:, i], states[:, j]
+        size = {"angles": "uv", "scale": 0.7 * ARROWS * fastest, "scale_units": "width", "width": 0.006, "pivot": "mid"}
+        if truth is not None:
+            true = np.asarray(truth.drift(states)) / extent
+            axis.quiver(*place, true[:, i], true[:, j], color="0.45", **size | {"width": 0.012})
+        drawn = axis.quiver(
+            *place, f[:, i] / extent[i], f[:, j] / extent[j], speed, cmap="viridis", clim=(0, brightest), **size
+        )
+    unit = per_time(model, "standard deviations")
+    bar = axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8, extend="max")
+    bar.set_label(f"speed [{unit}]")
+    axes[0, 0].figure.suptitle(title(model, "drift" if truth is None else "drift (grey: truth)"))
+    return axes
+
+
+def _field(model: Model, view: View, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States in cells with data, the drift there, and its speed in the plane in standard deviations per time."""
+    states, occupied = view.plane(i, j, ARROWS)
+    states = states[occupied]
+    f = model.drift(states)
+    return states, f, np.linalg.norm((f / model.coordinates.scale)[:, [i, j]], axis=-1)
