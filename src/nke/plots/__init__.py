@@ -2,7 +2,7 @@
 
 Every function draws into ``figure`` (a matplotlib Figure or SubFigure; default: a new one of pyplot) and returns its
 axes. Coefficients are drawn where the data is; more than two coordinates are shown two at a time, the others held at
-their medians. Names and units stand on the axes.
+the mean of the data nearby. Names and units stand on the axes.
 """
 
 from nke.plots.comparison import densities, increments, paths

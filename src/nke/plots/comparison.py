@@ -15,7 +15,9 @@ from nke.plots.style import (
     Canvas,
     grid,
     label,
+    legend_beside,
     outline,
+    panels,
     shown,
     time_label,
     with_unit,
@@ -79,7 +81,7 @@ def densities(
             if i == 0:
                 axis.set_title(words + (f" {model.unit_of_time}" if words.startswith("time") else ""))
         row[0].set_ylabel("probability density")
-    axes[0, 0].legend(frameon=False)
+    legend_beside(axes)
     return axes
 
 
@@ -90,18 +92,14 @@ def increments(model: Model, data: Trajectories, *, seed: int = 0, figure: Canva
     if len(steps) > MOST_STEPS:
         steps = steps.take(rng.choice(len(steps), MOST_STEPS, replace=False))
     drawn = model.transition(steps.x, steps.step).sample(1, rng)[0] - steps.x
-    count = len(shown(model))
-    columns = min(count, 3)
-    axes = grid(figure, -(-count // columns), columns)
-    for axis in axes.flat[count:]:
-        axis.set_axis_off()
-    for i, axis in enumerate(axes.flat[:count]):
+    axes = panels(figure, len(shown(model)))
+    for i, axis in zip(shown(model), axes.flat, strict=False):
         recorded = steps.displacement[:, i]
         reach = float(np.abs(recorded).max())
         _histograms(axis, recorded, drawn[:, i], (-reach, reach))
         axis.set(xlabel=with_unit(f"increment of {model.names[i]}", model.units[i]), yscale="log")
     axes[0, 0].set_ylabel("probability density")
-    axes[0, 0].legend(frameon=False)
+    legend_beside(axes)
     axes[0, 0].figure.suptitle("motion from one record to the next (heavy tails are jumps)")
     return axes
 

@@ -5,7 +5,19 @@ from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.model import Model
-from nke.plots.style import LEARNED, RECORDED, Axes, AxesArray, Canvas, grid, label, outline, per_time, with_unit
+from nke.plots.style import (
+    LEARNED,
+    RECORDED,
+    Axes,
+    AxesArray,
+    Canvas,
+    grid,
+    label,
+    one_word,
+    outline,
+    per_time,
+    with_unit,
+)
 from nke.plots.view import View, pair_axes, title
 from nke.systems import System
 
@@ -27,7 +39,7 @@ def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None
     if truth is not None:
         axis.plot(x, np.asarray(truth.diffusion(states))[:, 0, 0], "--", color=RECORDED, label="truth")
     view.rug(axis, 0)
-    unit = per_time(model, f"{model.units[0]}²" if model.units[0] else "")
+    unit = per_time(model, f"{one_word(model.units[0])}²" if model.units[0] else "")
     axis.set(xlabel=label(model, 0), ylabel=with_unit("diffusion a", unit))
     axis.set_ylim(0, 1.15 * axis.get_ylim()[1])
     axis.legend(frameon=False)
@@ -54,8 +66,8 @@ def _ellipses(model: Model, view: View, truth: System | None, figure: Canvas | N
                 covariances = np.asarray(source.diffusion(states))[:, block[0], block[1]] * duration
                 _draw(axis, states[:, [i, j]], covariances, colour, width)
     spread = f"{duration:g}{' ' + model.unit_of_time if model.unit_of_time else ''}"
-    words = f"diffusion: spread of the noise in a time of {spread} (one standard deviation"
-    axes[0, 0].figure.suptitle(title(model, words + (")" if truth is None else "; black: truth)")))
+    words = f"noise: spread in a time of {spread}" + ("" if truth is None else " (black: truth)")
+    axes[0, 0].figure.suptitle(title(model, words))
     return axes
 
 

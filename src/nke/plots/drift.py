@@ -1,6 +1,7 @@
 """The drift as a curve or as fields of arrows."""
 
 import numpy as np
+from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.model import Model
@@ -37,24 +38,37 @@ def _fields(model: Model, view: View, truth: System | None, figure: Canvas | Non
     axes, pairs = pair_axes(model, figure)
     extent = view.high - view.low
     fields = [_field(model, view, i, j) for i, j in pairs]
-    fastest = max(float(np.percentile(np.linalg.norm(f / extent, axis=-1), 95)) for _, f, _ in fields) or 1.0
+    arrows = [np.hypot(*_arrows(f, extent, i, j)) for (i, j), (_, f, _) in zip(pairs, fields, strict=True)]
+    longest = max(float(np.percentile(length, 95)) for length in arrows) or 1.0
     brightest = max(float(np.percentile(speed, 98)) for *_, speed in fields)
     drawn = None
     for axis, (i, j), (states, f, speed) in zip(axes.flat, pairs, fields, strict=True):
         view.backdrop(axis, i, j)
         place = states[:, i], states[:, j]
-        size = {"angles": "uv", "scale": 0.7 * ARROWS * fastest, "scale_units": "width", "width": 0.006, "pivot": "mid"}
+        size = {"angles": "uv", "scale": 0.8 * ARROWS * longest, "scale_units": "width", "width": 0.006, "pivot": "mid"}
         if truth is not None:
-            true = np.asarray(truth.drift(states)) / extent
-            axis.quiver(*place, true[:, i], true[:, j], color="0.45", **size | {"width": 0.012})
-        drawn = axis.quiver(
-            *place, f[:, i] / extent[i], f[:, j] / extent[j], speed, cmap="viridis", clim=(0, brightest), **size
-        )
+            true = _arrows(np.asarray(truth.drift(states)), extent, i, j)
+            axis.quiver(*place, *true, color="0.45", **size | {"width": 0.012})
+        drawn = axis.quiver(*place, *_arrows(f, extent, i, j), speed, cmap="viridis", clim=(0, brightest), **size)
     unit = per_time(model, "standard deviations")
     bar = axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8, extend="max")
     bar.set_label(f"speed [{unit}]")
-    axes[0, 0].figure.suptitle(title(model, "drift" if truth is None else "drift (grey: truth)"))
+    axes[0, 0].figure.suptitle(
+        title(
+            model,
+            "drift (length: root of the speed)" if truth is None else "drift (grey: truth; length: root of the speed)",
+        )
+    )
     return axes
+
+
+def _arrows(
+    f: Float[np.ndarray, "n d"], extent: Float[np.ndarray, " d"], i: int, j: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Directions as seen in the panel; lengths go with the root of the speed, so that slow regions show theirs."""
+    u, v = f[:, i] / extent[i], f[:, j] / extent[j]
+    root = np.sqrt(np.hypot(u, v))
+    return u / np.where(root > 0, root, 1), v / np.where(root > 0, root, 1)
 
 
 def _field(model: Model, view: View, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

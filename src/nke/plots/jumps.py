@@ -7,7 +7,20 @@ from scipy.stats import norm
 from nke.data import Trajectories
 from nke.mixtures import GaussianMixture
 from nke.model import Model
-from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, outline, per_time, shown, with_unit
+from nke.plots.style import (
+    LEARNED,
+    RECORDED,
+    Axes,
+    AxesArray,
+    Canvas,
+    grid,
+    legend_beside,
+    outline,
+    panels,
+    per_time,
+    shown,
+    with_unit,
+)
 from nke.plots.view import View, pair_axes, title
 from nke.systems import System
 
@@ -22,7 +35,7 @@ def jump_rate(
     view = View.of(model, data)
     name = with_unit("jump rate", per_time(model, ""))
     if model.dimension > 1:
-        return _colours(model, view, name, figure)
+        return _colours(model, view, name, truth, figure)
     axes = grid(figure, 1, 1)
     axis, (x, states) = axes[0, 0], view.line(0)
     axis.plot(x, model.jump_rate(states), color=LEARNED, label="model")
@@ -36,19 +49,28 @@ def jump_rate(
     return axes
 
 
-def _colours(model: Model, view: View, name: str, figure: Canvas | None) -> AxesArray:
+def _colours(model: Model, view: View, name: str, truth: System | None, figure: Canvas | None) -> AxesArray:
     axes, pairs = pair_axes(model, figure)
     planes = [view.plane(i, j, CELLS) for i, j in pairs]
     rates = [np.where(occupied, model.jump_rate(states), np.nan) for states, occupied in planes]
     top = max(float(np.nanmax(rate)) for rate in rates)
     drawn = None
-    for axis, (i, j), rate in zip(axes.flat, pairs, rates, strict=True):
+    for axis, (i, j), (states, occupied), rate in zip(axes.flat, pairs, planes, rates, strict=True):
         view.backdrop(axis, i, j)
-        sides = [np.linspace(view.low[k], view.high[k], CELLS + 1) for k in (i, j)]
-        drawn = axis.pcolormesh(*sides, rate, vmin=0, vmax=top, cmap="viridis")
+        drawn = axis.pcolormesh(states[0, :, i], states[:, 0, j], rate, vmin=0, vmax=top, cmap="viridis")
+        if truth is not None:
+            _contours(axis, states, occupied, np.asarray(truth.jump_rate(states)), i, j)
     axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8).set_label(name)
-    axes[0, 0].figure.suptitle(title(model, "jump rate where the data is"))
+    axes[0, 0].figure.suptitle(title(model, "jump rate" if truth is None else "jump rate (lines: truth)"))
     return axes
+
+
+def _contours(axis: Axes, states: np.ndarray, occupied: np.ndarray, rate: np.ndarray, i: int, j: int) -> None:
+    inside = np.where(occupied, rate, np.nan)
+    if np.nanmin(inside) == np.nanmax(inside):
+        axis.set_title(f"truth: {np.nanmax(inside):g} everywhere")
+        return
+    axis.clabel(axis.contour(states[0, :, i], states[:, 0, j], inside, levels=5, colors=RECORDED, linewidths=0.8))
 
 
 def jump_law(
@@ -57,13 +79,9 @@ def jump_law(
     """Density of the size of one jump in each coordinate, in the middle of the data (bold) and at states around."""
     view = View.of(model, data)
     law, around = model.jump_law(view.centre), model.jump_law(view.states[:STATES])
-    count = len(shown(model))
-    columns = min(count, 3)
-    axes = grid(figure, -(-count // columns), columns)
-    for axis in axes.flat[count:]:
-        axis.set_axis_off()
-    for i, axis in enumerate(axes.flat[:count]):
-        size = _sizes(around, i)
+    axes = panels(figure, len(shown(model)))
+    for i, axis in zip(shown(model), axes.flat, strict=False):
+        size = _sizes(around, i, least=0.25 * float(model.coordinates.scale[i]))
         axis.plot(size, _density(around, i, size).T, color=LEARNED, alpha=0.2, linewidth=0.8)
         axis.plot(size, _density(law, i, size), color=LEARNED, linewidth=2, label="model")
         if truth is not None:
@@ -72,23 +90,23 @@ def jump_law(
         axis.set(xlabel=with_unit(f"jump of {name}", unit), ylim=(0, None))
         axis.set_ylabel("probability density" + (f" [1/{unit}]" if unit else ""))
         outline(axis)
-    axes[0, 0].legend(frameon=False)
-    axes[0, 0].figure.suptitle("one jump: in the middle of the data (bold) and at states around")
+    legend_beside(axes)
+    axes[0, 0].figure.suptitle("law of one jump (bold: in the middle of the data)")
     return axes
 
 
-def _truth(axis, law: GaussianMixture, i: int, size: Float[np.ndarray, " n"]) -> None:
+def _truth(axis: Axes, law: GaussianMixture, i: int, size: Float[np.ndarray, " n"]) -> None:
     if np.asarray(law.covariances)[..., i, i].any():
         axis.plot(size, _density(law, i, size), "--", color=RECORDED, label="truth")
     else:
         axis.axvline(0, linestyle="--", color=RECORDED, label="truth (no jump)")
 
 
-def _sizes(law: GaussianMixture, i: int) -> Float[np.ndarray, " n"]:
+def _sizes(law: GaussianMixture, i: int, least: float) -> Float[np.ndarray, " n"]:
     """A range that holds the law with its tails; components of little weight do not widen it."""
     means, variances = np.asarray(law.means)[..., i], np.asarray(law.covariances)[..., i, i]
     reach = (np.abs(means) + 3.5 * np.sqrt(variances))[np.asarray(law.weights) > 0.02].max()
-    return np.linspace(-reach, reach, 301)
+    return np.linspace(-max(reach, least), max(reach, least), 1001)
 
 
 def _density(law: GaussianMixture, i: int, size: Float[np.ndarray, " n"]) -> Float[np.ndarray, "*batch n"]:

@@ -25,8 +25,18 @@ def grid(figure: Canvas | None, rows: int, columns: int, **options: Any) -> Axes
             raise ImportError("plots need matplotlib; install it with: pip install 'nke[plots]'") from error
         figure = plt.figure(layout="constrained")
     if hasattr(figure, "set_size_inches"):
-        figure.set_size_inches(max(PANEL * columns, 1.5 * PANEL), PANEL * rows * 0.9)
+        size = PANEL if columns > 1 else 1.6 * PANEL
+        figure.set_size_inches(size * columns, (0.9 if columns > 1 else 0.75) * size * rows)
     return figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def panels(figure: Canvas | None, count: int) -> AxesArray:
+    """A grid for ``count`` panels; places that are left over stay empty."""
+    columns = count if count <= 3 else 2 if count == 4 else 3
+    axes = grid(figure, -(-count // columns), columns)
+    for axis in axes.flat[count:]:
+        axis.set_axis_off()
+    return axes
 
 
 def label(model: Model, coordinate: int) -> str:
@@ -47,13 +57,24 @@ def per_time(model: Model, unit: str) -> str:
     Without a unit of time it is left open: "mm per time".
     """
     if model.unit_of_time:
-        return f"{unit or '1'}/{model.unit_of_time}"
+        return f"{one_word(unit) or '1'}/{one_word(model.unit_of_time)}"
     return f"{unit} per time" if unit else ""
+
+
+def one_word(unit: str) -> str:
+    """A compound unit in brackets, so that it can be raised to a power or divided."""
+    return f"({unit})" if not unit.isalpha() and unit else unit
 
 
 def shown(model: Model) -> range:
     """The coordinates that are drawn."""
     return range(min(model.dimension, MOST_COORDINATES))
+
+
+def legend_beside(axes: AxesArray) -> None:
+    """The legend of the first panel, right of the last one in its row, where it hides nothing."""
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    axes[0, -1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 
 def outline(axis: Axes) -> None:

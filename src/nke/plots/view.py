@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from nke.data import Trajectories
 from nke.model import Model
-from nke.plots.style import FAINT, Axes, AxesArray, Canvas, grid, label, shown
+from nke.plots.style import FAINT, Axes, AxesArray, Canvas, label, panels, shown
 
 REACH = (0.5, 99.5)  # percentiles of the data
 MOST_POINTS = 5000  # of the data in the background
@@ -47,12 +47,18 @@ class View:
         return values, states
 
     def plane(self, i: int, j: int, count: int) -> tuple[Float[np.ndarray, "n n d"], Bool[np.ndarray, "n n"]]:
-        """States in the middles of count × count cells (first axis: coordinate j), and which cells hold data."""
+        """States in the middles of count × count cells (first axis: coordinate j), and which cells hold data.
+
+        The other coordinates are the mean of the data in the cell: a state that the system comes close to.
+        """
         edges = [np.linspace(self.low[k], self.high[k], count + 1) for k in (j, i)]
+        place = self.states[:, j], self.states[:, i]
+        held = np.histogram2d(*place, bins=edges)[0]
+        sums = [np.histogram2d(*place, bins=edges, weights=column)[0] for column in self.states.T]
+        states = np.stack(sums, axis=-1) / np.maximum(held, 1)[..., None]
         middles = [(edge[1:] + edge[:-1]) / 2 for edge in edges]
-        states = np.tile(self.centre, (count, count, 1))
         states[..., j], states[..., i] = middles[0][:, None], middles[1][None]
-        return states, np.histogram2d(self.states[:, j], self.states[:, i], bins=edges)[0] > 0
+        return states, held > 0
 
     def backdrop(self, axis: Axes, i: int, j: int) -> None:
         axis.plot(*self.states[:, [i, j]].T, ".", color=FAINT, markersize=1.5, zorder=0, rasterized=True)
@@ -78,12 +84,11 @@ def require_same_coordinates(model: Model, data: Trajectories) -> None:
 def pair_axes(model: Model, figure: Canvas | None) -> tuple[AxesArray, list[tuple[int, int]]]:
     """An axis for every two coordinates, with their names."""
     pairs = list(combinations(shown(model), 2))
-    columns = min(len(pairs), 3)
-    axes = grid(figure, -(-len(pairs) // columns), columns)
+    axes = panels(figure, len(pairs))
     for axis, (i, j) in zip(axes.flat, pairs, strict=True):
         axis.set(xlabel=label(model, i), ylabel=label(model, j))
     return axes, pairs
 
 
 def title(model: Model, words: str) -> str:
-    return words if model.dimension < 3 else f"{words}; other coordinates at their medians"
+    return words if model.dimension < 3 else f"{words}\nother coordinates at their mean nearby"
