@@ -53,22 +53,16 @@ def _fields(model: Model, view: View, truth: System | None, figure: Canvas | Non
     unit = per_time(model, "standard deviations")
     bar = axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8, extend="max")
     bar.set_label(f"speed [{unit}]")
-    axes[0, 0].figure.suptitle(
-        title(
-            model,
-            "drift (length: root of the speed)" if truth is None else "drift (grey: truth; length: root of the speed)",
-        )
-    )
+    grey = "" if truth is None else "grey: truth; "
+    axes[0, 0].figure.suptitle(title(model, f"drift ({grey}length: root of the speed)"))
     return axes
 
 
-def _arrows(
-    f: Float[np.ndarray, "n d"], extent: Float[np.ndarray, " d"], i: int, j: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _arrows(f: Float[np.ndarray, "n d"], extent: Float[np.ndarray, " d"], i: int, j: int) -> Float[np.ndarray, "2 n"]:
     """Directions as seen in the panel; lengths go with the root of the speed, so that slow regions show theirs."""
-    u, v = f[:, i] / extent[i], f[:, j] / extent[j]
-    root = np.sqrt(np.hypot(u, v))
-    return u / np.where(root > 0, root, 1), v / np.where(root > 0, root, 1)
+    arrow = (f / extent)[:, [i, j]].T
+    root = np.sqrt(np.linalg.norm(arrow, axis=0))
+    return arrow / np.where(root > 0, root, 1)
 
 
 def _field(model: Model, view: View, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

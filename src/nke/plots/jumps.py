@@ -15,6 +15,7 @@ from nke.plots.style import (
     Canvas,
     grid,
     legend_beside,
+    one_word,
     outline,
     panels,
     per_time,
@@ -81,6 +82,8 @@ def jump_law(
     law, around = model.jump_law(view.centre), model.jump_law(view.states[:STATES])
     axes = panels(figure, len(shown(model)))
     for i, axis in zip(shown(model), axes.flat, strict=False):
+        if not np.asarray(around.covariances)[..., i, i].any():
+            axis.text(0.5, 0.5, f"{model.names[i]} does not jump", ha="center", transform=axis.transAxes, color="0.4")
         size = _sizes(around, i, least=0.25 * float(model.coordinates.scale[i]))
         axis.plot(size, _density(around, i, size).T, color=LEARNED, alpha=0.2, linewidth=0.8)
         axis.plot(size, _density(law, i, size), color=LEARNED, linewidth=2, label="model")
@@ -88,7 +91,7 @@ def jump_law(
             _truth(axis, truth.jump_law(view.centre), i, size)
         name, unit = model.names[i], model.units[i]
         axis.set(xlabel=with_unit(f"jump of {name}", unit), ylim=(0, None))
-        axis.set_ylabel("probability density" + (f" [1/{unit}]" if unit else ""))
+        axis.set_ylabel("probability density" + (f" [1/{one_word(unit)}]" if unit else ""))
         outline(axis)
     legend_beside(axes)
     axes[0, 0].figure.suptitle("law of one jump (bold: in the middle of the data)")
