@@ -4,10 +4,7 @@ Names are loaded on first use, so that ``import nke`` and ``nke --help`` stay qu
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
-
-__version__ = version("nke")
 
 _HOME = {
     "Coordinates": "nke.data",
@@ -67,8 +64,14 @@ if TYPE_CHECKING:
     from nke.model import Model, load
     from nke.operators import LieTrotter, Strang
 
+    __version__: str
+
 
 def __getattr__(name: str):
+    if name == "__version__":
+        from importlib.metadata import version  # a tenth of a second that help need not wait for
+
+        return version("nke")
     if name not in _HOME:
         raise AttributeError(f"module 'nke' has no attribute {name!r}")
     home = import_module(_HOME[name])

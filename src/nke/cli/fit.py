@@ -21,12 +21,11 @@ def fit(
         bool | None, typer.Option("--jumps/--no-jumps", help="Decided from the data unless said.", show_default=False)
     ] = None,
     method: Annotated[str, typer.Option(help="likelihood, or moments (the paper's own; equal steps).")] = "likelihood",
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Optimisation steps; by the amount of data.", show_default=False)
+    training_steps: Annotated[
+        int | None, typer.Option(min=1, help="Fewer: quicker, rougher. By the amount of data.", show_default=False)
     ] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="Folder that keeps the state, so that a stopped fit goes on.", show_default=False),
+        Path | None, typer.Option(help="Folder that keeps the state: a stopped fit goes on.", show_default=False)
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -47,7 +46,9 @@ def fit(
     from nke.fitting import fit as learn
 
     try:
-        result = learn(recorded, _method(method, steps, recorded), jumps=jumps, seed=seed, checkpoint=checkpoint)
+        result = learn(
+            recorded, _method(method, training_steps, recorded), jumps=jumps, seed=seed, checkpoint=checkpoint
+        )
     except KeyboardInterrupt:
         if checkpoint is not None:
             note(f"the fit is kept in {checkpoint}; the same command goes on from there")

@@ -15,24 +15,19 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model of nke
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
+
+def _column(help: str, *names: str) -> Any:
+    return typer.Option(*names, help=help, show_default=False, rich_help_panel="How the data is laid out")
+
+
 _COLUMNS = {
-    "trajectory": Annotated[
-        str | None, typer.Option(help="Column that tells trajectories apart; found by its name.", show_default=False)
-    ],
-    "time": Annotated[str | None, typer.Option(help="Column of times; found by its name.", show_default=False)],
-    "states": Annotated[
-        str | None, typer.Option(help="Columns of states, with commas between; all others.", show_default=False)
-    ],
-    "step": Annotated[
-        float | None, typer.Option(help="Time between rows where no times were recorded.", show_default=False)
-    ],
-    "wide": Annotated[
-        bool | None, typer.Option("--wide/--long", help="A column, or rows, for each trajectory.", show_default=False)
-    ],
-    "delimiter": Annotated[
-        str | None, typer.Option(help="Between columns of text: a character, tab or space.", show_default=False)
-    ],
-    "decimal": Annotated[str, typer.Option(help="Decimal sign of a text file.")],
+    "trajectory": Annotated[str | None, _column("Column that tells trajectories apart; found by its name.")],
+    "time": Annotated[str | None, _column("Column of times; found by its name.")],
+    "states": Annotated[str | None, _column("Columns of states, with commas between; all that are left.")],
+    "step": Annotated[float | None, _column("Time between rows where no times were recorded.")],
+    "wide": Annotated[bool | None, _column("A column, or rows, for each trajectory.", "--wide/--long")],
+    "delimiter": Annotated[str | None, _column("Between columns of text: a character, tab or space.")],
+    "decimal": Annotated[str, _column("Decimal sign of a text file.")],
 }
 _DEFAULTS = {"decimal": "."}
 

@@ -43,7 +43,7 @@ def _pictures(result, data, seed: int) -> dict[str, Callable[..., Any]]:
     from functools import partial
 
     from nke import plots
-    from nke.evaluation.likeness import simulate_like
+    from nke.evaluation import simulate_like
     from nke.plots.view import require_same_coordinates
 
     model = result.model
@@ -58,10 +58,8 @@ def _pictures(result, data, seed: int) -> dict[str, Callable[..., Any]]:
         "increments": partial(plots.increments, model, data, seed=seed),
     }
     if model.has_jumps:
-        pictures |= {
-            "jump-rate": partial(plots.jump_rate, model, data),
-            "jump-law": partial(plots.jump_law, model, data),
-        }
+        pictures["jump-rate"] = partial(plots.jump_rate, model, data)
+        pictures["jump-law"] = partial(plots.jump_law, model, data)
     else:
         note("the model has no jumps: no picture of their rate and law")
     if result.history:

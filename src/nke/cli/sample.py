@@ -36,7 +36,7 @@ def sample(
     if start is not None and duration is None:
         raise typer.BadParameter("expected --duration with --start: how long to simulate")
     require_folder(output)
-    from nke.evaluation.likeness import simulate_like
+    from nke.evaluation import simulate_like
     from nke.files import write
     from nke.model import load
 

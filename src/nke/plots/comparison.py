@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
+from nke.evaluation import simulate_like
 from nke.evaluation.evaluate import is_ensemble
-from nke.evaluation.likeness import simulate_like
 from nke.model import Model
 from nke.plots.style import (
     LEARNED,

@@ -13,9 +13,9 @@ from nke.plots.style import (
     Canvas,
     grid,
     label,
-    one_word,
     outline,
     per_time,
+    squared,
     with_unit,
 )
 from nke.plots.view import View, pair_axes, title
@@ -39,7 +39,7 @@ def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None
     if truth is not None:
         axis.plot(x, np.asarray(truth.diffusion(states))[:, 0, 0], "--", color=RECORDED, label="truth")
     view.rug(axis, 0)
-    unit = per_time(model, f"{one_word(model.units[0])}²" if model.units[0] else "")
+    unit = per_time(model, squared(model.units[0]) if model.units[0] else "")
     axis.set(xlabel=label(model, 0), ylabel=with_unit("diffusion a", unit))
     axis.set_ylim(0, 1.15 * axis.get_ylim()[1])
     axis.legend(frameon=False)

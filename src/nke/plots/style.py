@@ -9,7 +9,7 @@ from nke.model import Model
 # matplotlib is imported only when something is drawn.
 Axes = Any
 Canvas = Any  # Figure or SubFigure
-AxesArray = np.ndarray[Any, Any]
+AxesArray = np.ndarray
 
 RECORDED, LEARNED, FAINT = "black", "tab:orange", "0.85"
 MOST_COORDINATES = 4  # shown of a system with more
@@ -62,8 +62,12 @@ def per_time(model: Model, unit: str) -> str:
 
 
 def one_word(unit: str) -> str:
-    """A compound unit in brackets, so that it can be raised to a power or divided."""
-    return f"({unit})" if not unit.isalpha() and unit else unit
+    """A compound unit in brackets, so that it can be divided by another."""
+    return f"({unit})" if any(sign in unit for sign in "/ ·*") else unit
+
+
+def squared(unit: str) -> str:
+    return f"{unit}²" if unit.isalpha() else f"({unit})²"
 
 
 def shown(model: Model) -> range:
