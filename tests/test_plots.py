@@ -89,7 +89,7 @@ def test_arrows_point_along_the_drift():
 
 def test_ellipses_have_the_spread_of_the_noise():
     [[axis]] = nke.plots.diffusion(linear(2), recorded(2), figure=Figure())
-    ellipse = np.stack([line for line in axis.lines if len(line.get_xdata()) == 61][0].get_data())
+    ellipse = np.stack(next(line for line in axis.lines if len(line.get_xdata()) == 61).get_data())
     radius = np.linalg.norm(ellipse - ellipse[:, :-1].mean(axis=1, keepdims=True), axis=0)
     duration = float(axis.figure.get_suptitle().split("time of ")[1].split()[0])
     np.testing.assert_allclose(radius, np.sqrt(0.25 * duration), rtol=1e-4)

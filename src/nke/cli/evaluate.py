@@ -19,11 +19,10 @@ def evaluate(
 
     Example: nke evaluate cells.nke held-out.csv
     """
-    recorded = load_data(data, columns)
     from nke.evaluation import evaluate as measure
     from nke.model import load
 
-    law = load(model)
+    law, recorded = load(model), load_data(data, columns)
     with working("evaluating"):
         found = measure(law, recorded, seed)
     count = len(recorded.transitions())

@@ -30,10 +30,9 @@ def plot(
     """
     if ending not in ENDINGS:
         raise typer.BadParameter(f"expected one of {', '.join(ENDINGS)}, but got {ending!r}", param_hint="--format")
-    recorded = load_data(data, columns)
     from nke.fitting import FitResult
 
-    pictures = _pictures(FitResult.load(model), recorded, seed)
+    pictures = _pictures(FitResult.load(model), load_data(data, columns), seed)
     files = _draw(pictures, output, ending)
     say("\n".join(map(str, files)), as_json, {"files": list(map(str, files))})
 
