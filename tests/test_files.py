@@ -1,5 +1,8 @@
 """Files: what is written is read again unchanged, what people record is understood, what is broken is named."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,6 +75,17 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         nke.write(ensemble(), path)
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("data.csv", "old")]
+
+
+def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "files.md").read_text()
+    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = {}
+    exec(example, names)
+    same(names["same"], names["data"])
+    same(nke.read("wide.csv"), names["data"])
+    assert (names["part"].names, list(names["frame"])) == (("x2",), ["trajectory", "time", "x1", "x2"])
 
 
 def text(tmp_path, content, name="cells.csv"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 _HOME = {
     "Coordinates": "nke.data",
     "Trajectories": "nke.data",
+    "files": "nke.files",
     "read": "nke.files",
     "write": "nke.files",
     "GaussianMixture": "nke.mixtures",
@@ -44,6 +45,7 @@ __all__ = [
     "Trajectories",
     "baselines",
     "evaluate",
+    "files",
     "fit",
     "load",
     "oracle_floor",
@@ -55,7 +57,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from nke import baselines, plots, systems
+    from nke import baselines, files, plots, systems
     from nke.data import Coordinates, Trajectories
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
     from nke.files import read, write
