@@ -177,6 +177,12 @@ class TestRefusals:
         assert "existing folder" in refused(run("fit", tmp_path / "none.csv", "-o", tmp_path / "no" / "model.nke"))
         assert list(tmp_path.iterdir()) == []
 
+    def test_an_output_that_cannot_be_written_is_refused_before_the_work(self, fitted, tmp_path):
+        start = ("--start", "0", "--duration", 1)
+        assert "ends in one of" in refused(run("sample", fitted, "-o", tmp_path / "a.xls", *start))
+        assert "existing folder" in refused(run("simulate", "lorenz", "-o", tmp_path / "no" / "a.csv"))
+        assert "is a folder" in refused(run("fit", tmp_path / "none.csv", "-o", tmp_path))
+
     def test_unsorted_rows_get_a_note(self, tmp_path):
         data = tmp_path / "data.csv"
         data.write_text("t,x\n0,1\n2,1\n1,2\n")

@@ -175,6 +175,7 @@ class TestTables:
             (b"t,x\n0,1\n1,\xff\xfe\n", "line 3: expected UTF-8"),
             (b"t,x\n" + b"0,1\n" * 2000 + b"1,1\x005\n", r"line 2002, column 2 .x.: expected a number"),
             (bytes(range(256)) * 9, "binary"),
+            ("t,x\n0,1\n".encode("utf-16"), "UTF-16"),
         ],
     )  # fmt: skip
     def test_what_is_wrong_is_named(self, tmp_path, content, message):
@@ -198,7 +199,7 @@ class TestOtherFiles:
         whole = path.read_bytes()
         for content in (whole[: len(whole) // 2], b"t,x\n0,1\n1,2\n"):
             path.write_bytes(content)
-            with pytest.raises(ValueError, match=f"data.{ending}"):
+            with pytest.raises(ValueError, match=f"data.{ending} is damaged .* get a fresh copy"):
                 nke.read(path)
 
     def test_missing_and_folder(self, tmp_path):

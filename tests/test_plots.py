@@ -126,7 +126,7 @@ def test_recorded_beside_simulated(ragged):
     assert all(len(axis.lines) == 20 for axis in axes.flat)
     assert all(word in words(figure) for word in ("recorded", "simulated", "q1 [mm]", "time [s]"))
     axes = nke.plots.densities(model, data, simulated=simulated, figure=Figure())
-    assert axes.shape == (2, 1 if ragged else 3)
+    assert axes.shape == ((1, 2) if ragged else (2, 3))
     if not ragged:
         axes = nke.plots.increments(model, data, figure=Figure())
         assert axes.shape == (1, 2)

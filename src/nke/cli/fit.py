@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from nke.cli.options import AsJson, DataFile, Seed, reads_data
-from nke.cli.output import load_data, note, require_folder, say
+from nke.cli.output import load_data, note, say
 
 METHODS = ("likelihood", "moments")
 
@@ -41,7 +41,7 @@ def fit(
     if method not in METHODS:
         raise typer.BadParameter(f"expected one of {', '.join(METHODS)}, but got {method!r}", param_hint="--method")
     output = data.with_suffix(".nke") if output is None else output
-    require_folder(output)
+    _require_folder(output)
     recorded = load_data(data, columns)
     from nke.fitting import fit as learn
 
@@ -56,6 +56,14 @@ def fit(
     result.save(output)
     facts = {"output": str(output), "jumps": result.model.has_jumps, "timings": result.timings}
     say(f"{result.summary()}\nsaved to {output}", as_json, facts | {"decided": result.decided})
+
+
+def _require_folder(output: Path) -> None:
+    """Before the work, not after it."""
+    if not output.parent.is_dir():
+        raise ValueError(f"expected an existing folder for {output}, but {output.parent} is none; create it first")
+    if output.is_dir():
+        raise ValueError(f"expected a file name for the output, but {output} is a folder; add a name to it")
 
 
 def _method(name: str, steps: int | None, data) -> Any:

@@ -21,7 +21,9 @@ def info(
     Example: nke info cells.csv
     """
     facts = _model(file) if file.suffix == ".nke" else _data(file, columns)
-    say(table({name: _words(value) for name, value in facts.items()}), as_json, facts)
+    decided = {f"fit: {name}": value for name, value in facts.get("decided", {}).items()}
+    rows = {name: value for name, value in facts.items() if name != "decided"} | decided
+    say(table({name: _words(value) for name, value in rows.items()}), as_json, facts)
 
 
 def _model(file: Path) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def _model(file: Path) -> dict[str, Any]:
         "step": model.step,
         "jumps": model.has_jumps,
         "rule": repr(model.rule),
-        **result.decided,
+        "decided": result.decided,
     }
 
 

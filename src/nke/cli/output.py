@@ -62,14 +62,6 @@ def load_data(path: Path, columns: dict[str, Any]) -> "Trajectories":
     return data
 
 
-def require_folder(output: Path) -> None:
-    """Before hours of work, not after them."""
-    if not output.parent.is_dir():
-        raise ValueError(f"expected an existing folder for {output}, but {output.parent} is none; create it first")
-    if output.is_dir():
-        raise ValueError(f"expected a file name for the output, but {output} is a folder; add a name to it")
-
-
 def _plain(value: Any) -> Any:
     """JSON has neither NaN nor NumPy numbers."""
     if isinstance(value, dict):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from nke.cli.options import AsJson, ModelFile, Seed, reads_data
-from nke.cli.output import load_data, require_folder, say, working
+from nke.cli.output import load_data, say, working
 
 
 @reads_data
@@ -35,11 +35,12 @@ def sample(
         raise typer.BadParameter("expected a start: either --like DATA, or --start STATE with --duration TIME")
     if start is not None and duration is None:
         raise typer.BadParameter("expected --duration with --start: how long to simulate")
-    require_folder(output)
     from nke.evaluation import simulate_like
     from nke.files import write
+    from nke.files.entry import writer_for
     from nke.model import load
 
+    writer_for(output)  # before the work, not after it
     law = load(model)
     if like is not None:
         data = load_data(like, columns)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nke.cli.options import AsJson, Seed
-from nke.cli.output import bar, require_folder, say
+from nke.cli.output import bar, say
 
 SYSTEMS = {
     "bimodal-jumps": "BimodalJumps",
@@ -51,10 +51,11 @@ def simulate(
     if system not in SYSTEMS:
         raise typer.BadParameter(f"{system!r} is no system; choose one of {', '.join(SYSTEMS)}", param_hint="SYSTEM")
     parameters = dict(map(_parameter, parameter or []))
-    require_folder(output)
     from nke import systems
     from nke.files import write
+    from nke.files.entry import writer_for
 
+    writer_for(output)  # before the work, not after it
     chosen = _build(getattr(systems, SYSTEMS[system]), parameters)
     times = _times(chosen, duration, interval)
     with bar("simulating", len(times) - 1) as report:

@@ -66,14 +66,9 @@ def read(
 def write(data: Trajectories, path: str | os.PathLike, *, wide: bool = False) -> None:
     """Writes a file whose ending tells the format; it appears whole or not at all. ``wide`` is for text tables."""
     path = Path(path)
-    kind = ENDINGS.get(path.suffix.lower())
-    if kind is None:
-        raise ValueError(f"expected a path that ends in one of {', '.join(ENDINGS)}, but got {str(path)!r}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"expected an existing folder for {path}, but {path.parent} is none; create it first")
+    kind, writer = writer_for(path)
     if wide and kind != "text":
         raise ValueError(f"expected a text table (.csv) with wide=True, but got {str(path)!r}")
-    writer = _function("write", kind, path)
     with (whole_folder if kind == "zarr" else whole_file)(path) as temporary:
         if kind == "text":
             writer(data, temporary, wide, "\t" if path.suffix.lower() == ".tsv" else ",")
@@ -81,17 +76,28 @@ def write(data: Trajectories, path: str | os.PathLike, *, wide: bool = False) ->
             writer(data, temporary)
 
 
+def writer_for(path: Path) -> tuple[str, Callable[..., None]]:
+    """The format that the ending asks for and its writer; refuses what could not be written."""
+    kind = ENDINGS.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(f"expected a path that ends in one of {', '.join(ENDINGS)}, but got {str(path)!r}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"expected an existing folder for {path}, but {path.parent} is none; create it first")
+    return kind, _function("write", kind, path)
+
+
 def _read_file(path: Path, choice: Choice) -> Trajectories:
     kind = _kind(path)
     reader = _function("read", kind, path)
     try:
         return reader(path, choice)
-    except (ValueError, TypeError, MemoryError) as error:
-        if str(path) in str(error) or isinstance(error, MemoryError):
-            raise
-        raise ValueError(f"{path}: {error}") from error
-    except Exception as error:  # whatever a library raises on a damaged file
-        raise ValueError(f"{path} is damaged or is no {kind} file ({error}); get a fresh copy") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # our own words, or whatever a library raises on a damaged file
+        words = str(error)
+        if isinstance(error, ValueError | TypeError) and words.startswith(("expected", str(path))):
+            raise ValueError(words if words.startswith(str(path)) else f"{path}: {words}") from error
+        raise ValueError(f"{path} is damaged or is no {kind} file ({words}); get a fresh copy") from error
 
 
 def _kind(path: Path) -> str:
@@ -111,9 +117,10 @@ def _kind(path: Path) -> str:
         return "netcdf"
     if found is not None:
         return found
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError(f"{path} is text in UTF-16; expected UTF-8; save the file as UTF-8")
     if b"\0" in head:
-        advice = "get a fresh copy" if by_ending else f"name one that ends in {', '.join(ENDINGS)}"
-        raise ValueError(f"{path} is a binary file and no known kind of data ({by_ending or 'unknown'}); {advice}")
+        raise ValueError(f"{path} is a binary file of no known kind; get a fresh copy, or one of {', '.join(ENDINGS)}")
     if by_ending not in (None, "text"):
         raise ValueError(
             f"{path} is damaged or is no {by_ending} file; get a fresh copy, or rename a text table to .csv"

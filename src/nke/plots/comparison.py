@@ -73,8 +73,9 @@ def densities(
     simulated = simulate_like(model, data, seed) if simulated is None else simulated
     columns = _at_times(data, simulated) if is_ensemble(data) and len(data) >= BINS else {}
     columns = columns or {"all times": (data.observed_states, simulated.observed_states)}
-    axes = grid(figure, len(shown(model)), len(columns), sharex="row")
-    for row, i in zip(axes, shown(model), strict=True):
+    count = len(shown(model))
+    axes = panels(figure, count) if len(columns) == 1 else grid(figure, count, len(columns), sharex="row")
+    for row, i in zip(axes.ravel()[:count, None] if len(columns) == 1 else axes, shown(model), strict=True):
         for axis, (words, (recorded, drawn)) in zip(row, columns.items(), strict=True):
             _histograms(axis, recorded[:, i], drawn[:, i], _range(data.observed_states[:, i], CUT))
             axis.set(xlabel=label(model, i), yticks=[])

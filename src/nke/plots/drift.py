@@ -50,7 +50,7 @@ def _fields(model: Model, view: View, truth: System | None, figure: Canvas | Non
             true = _arrows(np.asarray(truth.drift(states)), extent, i, j)
             axis.quiver(*place, *true, color="0.45", **size | {"width": 0.012})
         drawn = axis.quiver(*place, *_arrows(f, extent, i, j), speed, cmap="viridis", clim=(0, brightest), **size)
-    unit = per_time(model, "standard deviations")
+    unit = f"standard deviations per {model.unit_of_time or 'time'}"
     bar = axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8, extend="max")
     bar.set_label(f"speed [{unit}]")
     grey = "" if truth is None else "grey: truth; "
