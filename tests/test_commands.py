@@ -5,15 +5,18 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from typer.testing import CliRunner
 
 import nke
 import nke.cli.fit
+import nke.cli.info
 import nke.fitting
 from nke.cli.cache import use_compilation_cache
 from nke.cli.fit import _method
@@ -83,7 +86,19 @@ def test_the_method_is_as_asked():
 def test_names_and_units_travel_from_file_to_model(fitted):
     model = nke.load(fitted)
     assert (model.names, model.units, model.unit_of_time) == (("size",), ("µm",), "h")
-    assert "likelihood" in nke.FitResult.load(fitted).history
+    result = nke.FitResult.load(fitted)
+    assert result.history["likelihood"].steps.tolist() == [20]
+    assert "score" in result.decided
+    model.save(fitted.with_name("alone.nke"))
+    assert nke.FitResult.load(fitted.with_name("alone.nke")).history == {}
+
+
+def test_the_same_fit_gives_the_same_file(fitted):
+    """Up to the order of the header, which safetensors leaves open: the digest is over all of the content."""
+    again = fitted.with_name("again.nke")
+    nke.FitResult.load(fitted).save(again)
+    digests = [safe_open(path, framework="np").metadata()["digest"] for path in (fitted, again)]
+    assert digests[0] == digests[1]
 
 
 def test_sample_like_data_and_from_a_state(fitted, recorded, tmp_path):
@@ -104,7 +119,7 @@ def test_evaluate_scores(fitted, recorded, tmp_path):
     data = nke.read(recorded, time="hours")
     assert found == {"score": pytest.approx(nke.load(fitted).score(data)), "transitions": len(data.transitions())}
     ensemble = tmp_path / "ensemble.csv"
-    run("simulate", "ornstein-uhlenbeck", "-o", ensemble, "--trajectories", 3, "--duration", 0.3, "--interval", 0.1)
+    run("simulate", "ornstein-uhlenbeck", "-o", ensemble, "--trajectories", 3, "--duration", 1, "--interval", 0.25)
     assert set(told("evaluate", fitted, ensemble)) > {"score", "mean_mse", "covariance_mse", "wasserstein"}
     assert "Wasserstein" in run("evaluate", fitted, ensemble).stdout
 
@@ -189,6 +204,10 @@ class TestRefusals:
         outcome = run("info", data)
         assert outcome.exit_code == 0
         assert "note: rows sorted by time (line 4" in outcome.stderr
+
+    def test_a_warning_is_a_note(self, recorded, monkeypatch):
+        monkeypatch.setattr(nke.cli.info, "_data", lambda *asked: warnings.warn("beware", stacklevel=1) or {"kind": 1})
+        assert run("info", recorded).stderr == "note: beware\n"
 
     def test_no_model(self, recorded, tmp_path):
         assert "not a model" in refused(run("evaluate", recorded, recorded, "--time", "hours"))

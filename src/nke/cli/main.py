@@ -1,5 +1,6 @@
 """Entry of the console script; user errors are caught here and printed in one line."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from nke.cli.cache import use_compilation_cache
 from nke.cli.evaluate import evaluate
 from nke.cli.fit import fit
 from nke.cli.info import info
+from nke.cli.output import note
 from nke.cli.plot import plot
 from nke.cli.sample import sample
 from nke.cli.simulate import simulate
@@ -22,7 +24,9 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *place, **more: note(str(message))
+                return super().invoke(ctx)
         except USER_ERRORS as error:
             typer.echo(f"nke: {' '.join(str(error).split())}", err=True)
         except KeyboardInterrupt:

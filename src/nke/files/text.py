@@ -133,6 +133,7 @@ def _table(layout: Layout, columns: Columns) -> Table:
     width = len(layout.headings)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a first row that is too long
+        warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # text among numbers, named below
         try:
             frame = pd.read_csv(
                 layout.path,

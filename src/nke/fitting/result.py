@@ -41,18 +41,21 @@ class FitResult:
         return "\n".join(lines)
 
     def save(self, path: str | Path) -> None:
-        """Writes the model and how it came about to one file; ``nke.load`` reads the model, ``FitResult.load`` all."""
-        curves = {name: [np.asarray(part).tolist() for part in curve] for name, curve in self.history.items()}
-        write(self.model, path, json.dumps({"history": curves, "timings": self.timings, "decided": self.decided}))
+        """Writes the model and how it came about to one file; ``nke.load`` reads the model, ``FitResult.load`` all.
+
+        Timings are left out: the same fit gives the same file.
+        """
+        curves = {name: [np.asarray(part).tolist() for part in curve[:4]] for name, curve in self.history.items()}
+        write(self.model, path, json.dumps({"history": curves, "decided": self.decided}))
 
     @classmethod
     def load(cls, path: str | Path) -> "FitResult":
         """Reads a file written by ``save``; the history of a model that was saved alone is empty."""
         model, history = load_with_history(path)
-        told = {"history": {}, "timings": {}, "decided": {}} if history is None else json.loads(history)
+        told = {"history": {}, "decided": {}} if history is None else json.loads(history)
         curves = {name: _curve(*parts) for name, parts in told["history"].items()}
-        return cls(model, curves, told["timings"], told["decided"])
+        return cls(model, curves, {}, told["decided"])
 
 
-def _curve(steps: list[int], train: list[float], held_out: list[float], best: int, seconds: float) -> Curve:
-    return Curve(np.asarray(steps), np.asarray(train), np.asarray(held_out), best, seconds)
+def _curve(steps: list[int], train: list[float], held_out: list[float], best: int) -> Curve:
+    return Curve(np.asarray(steps), np.asarray(train), np.asarray(held_out), best, seconds=0.0)
