@@ -4,14 +4,14 @@ Names are loaded on first use, so that ``import nke`` and ``nke --help`` stay qu
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
-
-__version__ = version("nke")
 
 _HOME = {
     "Coordinates": "nke.data",
     "Trajectories": "nke.data",
+    "files": "nke.files",
+    "read": "nke.files",
+    "write": "nke.files",
     "GaussianMixture": "nke.mixtures",
     "systems": "nke.systems",
     "LieTrotter": "nke.operators",
@@ -28,6 +28,7 @@ _HOME = {
     "Evaluation": "nke.evaluation",
     "oracle_floor": "nke.evaluation",
     "recovery": "nke.evaluation",
+    "plots": "nke.plots",
 }
 
 __all__ = [
@@ -44,24 +45,35 @@ __all__ = [
     "Trajectories",
     "baselines",
     "evaluate",
+    "files",
     "fit",
     "load",
     "oracle_floor",
+    "plots",
+    "read",
     "recovery",
     "systems",
+    "write",
 ]
 
 if TYPE_CHECKING:
-    from nke import baselines, systems
+    from nke import baselines, files, plots, systems
     from nke.data import Coordinates, Trajectories
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
+    from nke.files import read, write
     from nke.fitting import FitResult, Likelihood, MomentMatching, Schedule, fit
     from nke.mixtures import GaussianMixture
     from nke.model import Model, load
     from nke.operators import LieTrotter, Strang
 
+    __version__: str
+
 
 def __getattr__(name: str):
+    if name == "__version__":
+        from importlib.metadata import version  # a tenth of a second that help need not wait for
+
+        return version("nke")
     if name not in _HOME:
         raise AttributeError(f"module 'nke' has no attribute {name!r}")
     home = import_module(_HOME[name])

@@ -6,9 +6,10 @@ import numpy as np
 
 from nke.data import Trajectories
 from nke.model import Model
+from nke.plots.style import LEARNED
+from nke.plots.style import RECORDED as TRUTH
 from nke.systems import DoubleWell
 
-TRUTH, LEARNED = "black", "tab:orange"
 SHOWN = 12  # paths per panel
 
 

@@ -1,15 +1,44 @@
 """Entry of the console script; user errors are caught here and printed in one line."""
 
-import sys
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from nke.cli.cache import use_compilation_cache
+from nke.cli.evaluate import evaluate
+from nke.cli.fit import fit
+from nke.cli.info import info
+from nke.cli.output import note
+from nke.cli.plot import plot
+from nke.cli.sample import sample
+from nke.cli.simulate import simulate
+
+USER_ERRORS = (OSError, ValueError, TypeError, ImportError, FloatingPointError, MemoryError)
+
+
+class Commands(TyperGroup):
+    """Exit code 0: done, 1: could not (one line says why), 2: wrong usage."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *place, **more: note(str(message))
+                return super().invoke(ctx)
+        except USER_ERRORS as error:
+            typer.echo(f"nke: {' '.join(str(error).split())}", err=True)
+        except KeyboardInterrupt:
+            typer.echo("nke: interrupted", err=True)
+        raise typer.Exit(1)
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Neural Kolmogorov Equations: from noisy trajectories to the law behind them.",
+    epilog="Compiled programs are kept in ~/.cache/nke, so that a second run starts fast; NKE_CACHE=off turns it off.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -54,12 +83,10 @@ def bench(
     run(output, quick, systems, methods, seeds, jobs, backend, scheduler)
 
 
+for command in (simulate, fit, sample, evaluate, plot, info):
+    app.command()(command)
+
+
 def main() -> None:
-    try:
-        app()
-    except (OSError, ValueError, TypeError, ImportError, FloatingPointError) as error:
-        typer.echo(f"nke: {error}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("nke: interrupted", err=True)
-        sys.exit(1)
+    use_compilation_cache()
+    app()

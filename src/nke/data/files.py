@@ -2,22 +2,31 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_atomically(path: Path, payload: bytes) -> None:
-    """Writes beside the target and renames; an interruption leaves the old file as it was."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yields a name beside the target to write to, and renames; an interruption leaves the old file as it was."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(descriptor)
+    temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(payload)
-            file.flush()
+        yield temporary
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
+        temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def write_atomically(path: Path, payload: bytes) -> None:
+    with whole_file(path) as temporary:
+        temporary.write_bytes(payload)
 
 
 def _umask() -> int:

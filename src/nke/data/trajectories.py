@@ -36,6 +36,7 @@ class Trajectories:
         times: the time step, or times of shape (N,) shared by all trajectories, (M, N), or a list of (N_i,).
         names: one name per coordinate; x1 … xd if not given.
         units: one unit per coordinate; empty if not given.
+        unit_of_time: the unit of the times, for axes and tables.
 
     >>> data = Trajectories([[0.0, 1.0], [0.1, np.nan], [0.3, 1.2]], 0.5, names=["height", "speed"])
     >>> data
@@ -49,14 +50,23 @@ class Trajectories:
     observed: Bool[np.ndarray, "M N"] | list[Bool[np.ndarray, " _"]]
     names: tuple[str, ...]
     units: tuple[str, ...]
+    unit_of_time: str
     notes: tuple[str, ...]
 
-    def __init__(self, states: Any, times: Any, names: Iterable[Any] | None = None, units: Iterable[Any] | None = None):
+    def __init__(
+        self,
+        states: Any,
+        times: Any,
+        names: Iterable[Any] | None = None,
+        units: Iterable[Any] | None = None,
+        unit_of_time: str = "",
+    ):
         rows, lengths, reading = read_states(states)
         self._rows, self._lengths = rows, lengths
         self._times = read_times(times, lengths, rows.shape[1])
         self.names = labels(names, "names", [f"x{i + 1}" for i in range(self.dimension)])
         self.units = labels(units, "units", [""] * self.dimension)
+        self.unit_of_time = unit_of_time
         if len(set(self.names)) < self.dimension:
             raise ValueError(f"expected different names, but got {self.names}; rename the duplicates")
         refuse_infinity(rows, self._times, lengths, self.names)
@@ -112,7 +122,7 @@ class Trajectories:
             states, times = [self.states[i] for i in chosen], [self.times[i] for i in chosen]
         else:
             states, times = np.asarray(self.states)[chosen], np.asarray(self.times)[chosen]
-        return type(self)(states, times, self.names, self.units)
+        return type(self)(states, times, self.names, self.units, self.unit_of_time)
 
     def split(self, fraction: float, seed: int) -> tuple["Trajectories", "Trajectories"]:
         """(train, held_out): a random ``fraction`` of the trajectories is held out, at least one.
@@ -144,7 +154,7 @@ class Trajectories:
                 f"{before} to train and {after} held out; choose another fraction or record more rows"
             )
         train, held_out = (
-            type(self)(self._rows[part], self._times[part], self.names, self.units)
+            type(self)(self._rows[part], self._times[part], self.names, self.units, self.unit_of_time)
             for part in (slice(cut), slice(cut, None))
         )
         return train, held_out
@@ -157,10 +167,8 @@ class Trajectories:
         seen = self._times[self._observed]
         missing = int((~self._observed).sum())
         gaps = f", {count(missing, 'row')} not observed" if missing else ""
+        unit = f" {self.unit_of_time}" if self.unit_of_time else ""
         return (
             f"Trajectories({count(len(self), 'trajectory')} × {rows} rows, "
-            f"coordinates {shown}, times {seen.min():g} to {seen.max():g}{gaps})"
+            f"coordinates {shown}, times {seen.min():g} to {seen.max():g}{unit}{gaps})"
         )
-
-
-# Reading: anything NumPy can read becomes fresh float64 arrays, trajectories end to end.

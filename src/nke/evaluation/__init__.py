@@ -3,6 +3,7 @@
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics, wasserstein
 from nke.evaluation.evaluate import Evaluation, evaluate
 from nke.evaluation.floor import OracleFloor, oracle_floor
+from nke.evaluation.likeness import simulate_like
 from nke.evaluation.paths import PathMetrics, path_metrics, sliced_wasserstein
 from nke.evaluation.recovery import Recovery, RecoveryError, jump_law_distance, recovery, relative_error
 
@@ -20,6 +21,7 @@ __all__ = [
     "path_metrics",
     "recovery",
     "relative_error",
+    "simulate_like",
     "sliced_wasserstein",
     "wasserstein",
 ]

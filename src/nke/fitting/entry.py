@@ -1,6 +1,7 @@
 """The public entry: ``nke.fit``."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -52,6 +53,7 @@ def fit(
         store = Checkpoint(checkpoint, fingerprint(seen.x, seen.y, seen.step, method, jumps, seed, *scaling))
     with progress_bar(progress) as stage, compilation_clock() as compilation:
         result = method.fit(data, coordinates, jumps, FitRun(seed, stage, store))
+    result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
     result.timings["total"] = time.perf_counter() - began
     result.timings["compilation"] = compilation.seconds
     return result

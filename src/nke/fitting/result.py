@@ -1,9 +1,14 @@
 """What a fit gives back: the model and how it came about."""
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
 
 from nke.fitting.loop import Curve
 from nke.model import Model
+from nke.model.storage import load_with_history, write
 
 
 @dataclass(frozen=True)
@@ -34,3 +39,23 @@ class FitResult:
         parts = ", ".join(f"{name} {t:.1f} s" for name, t in self.timings.items() if name != "total")
         lines.append(f"{'time':<12} {self.timings.get('total', 0.0):.1f} s in total: {parts}")
         return "\n".join(lines)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the model and how it came about to one file; ``nke.load`` reads the model, ``FitResult.load`` all.
+
+        Timings are left out: the same fit gives the same file.
+        """
+        curves = {name: [np.asarray(part).tolist() for part in curve[:4]] for name, curve in self.history.items()}
+        write(self.model, path, json.dumps({"history": curves, "decided": self.decided}))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "FitResult":
+        """Reads a file written by ``save``; the history of a model that was saved alone is empty."""
+        model, history = load_with_history(path)
+        told = {"history": {}, "decided": {}} if history is None else json.loads(history)
+        curves = {name: _curve(*parts) for name, parts in told["history"].items()}
+        return cls(model, curves, {}, told["decided"])
+
+
+def _curve(steps: list[int], train: list[float], held_out: list[float], best: int) -> Curve:
+    return Curve(np.asarray(steps), np.asarray(train), np.asarray(held_out), best, seconds=0.0)

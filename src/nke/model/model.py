@@ -25,7 +25,8 @@ class Model:
 
     Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays.
     ``step`` is the sampling step of the data that the model was fitted to, ``rule`` the discrete model
-    behind ``transition``, ``log_prob`` and ``score``, ``splitting`` how ``sample`` composes a step.
+    behind ``transition``, ``log_prob`` and ``score``, ``splitting`` how ``sample`` composes a step. ``names``,
+    ``units`` and ``unit_of_time`` are those of the data, for axes and tables.
     """
 
     generator: Generator
@@ -35,6 +36,7 @@ class Model:
     units: tuple[str, ...]
     rule: TransitionRule = field(default_factory=ForwardPacket)
     splitting: Splitting = field(default_factory=Strang)
+    unit_of_time: str = ""
 
     @property
     def dimension(self) -> int:

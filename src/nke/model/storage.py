@@ -54,8 +54,8 @@ FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ScalarFacto
 SPLITTINGS = {cls.__name__: cls for cls in (Strang, LieTrotter, Euler)}
 
 
-def write(model: "Model", path: str | Path) -> None:
-    """Atomic: the file appears whole, under its name, or not at all."""
+def write(model: "Model", path: str | Path, history: str | None = None) -> None:
+    """Atomic: the file appears whole, under its name, or not at all. ``history`` tells how the model came about."""
     path = Path(path)
     tensors = _tensors(model)
     config = json.dumps(_describe(model), sort_keys=True)
@@ -65,12 +65,19 @@ def write(model: "Model", path: str | Path) -> None:
         "nke_version": VERSION,
         "config": config,
     }
+    if history is not None:
+        header["history"] = history
     header["digest"] = _digest(header, tensors)
     write_atomically(path, pack_tensors(tensors, metadata=header))
 
 
 def load(path: str | Path) -> "Model":
-    """Reads a model written by ``Model.save``; refuses anything else with a reason."""
+    """Reads a model written by ``Model.save`` or ``FitResult.save``; refuses anything else with a reason."""
+    return load_with_history(path)[0]
+
+
+def load_with_history(path: str | Path) -> tuple["Model", str | None]:
+    """The model, and how it came about where the file tells it."""
     from nke.model.model import Model
 
     path = Path(path)
@@ -90,7 +97,9 @@ def load(path: str | Path) -> "Model":
     coordinates = Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"])
     labels = tuple(config["names"]), tuple(config["units"])
     splitting = SPLITTINGS[config.get("splitting", Strang.__name__)]()
-    return Model(generator, coordinates, config["step"], *labels, _rule(config["rule"]), splitting)
+    rule, unit_of_time = _rule(config["rule"]), config.get("unit_of_time", "")
+    model = Model(generator, coordinates, config["step"], *labels, rule, splitting, unit_of_time)
+    return model, header.get("history")
 
 
 def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
@@ -131,6 +140,8 @@ def _describe(model: "Model") -> dict[str, Any]:
         "diffusion": {"kind": type(factor).__name__},
         "jump": None,
     }
+    if model.unit_of_time:
+        config["unit_of_time"] = model.unit_of_time
     if not isinstance(model.splitting, Strang):
         config["splitting"] = type(model.splitting).__name__
     if isinstance(model.rule, ForwardPacket):

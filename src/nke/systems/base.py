@@ -1,6 +1,7 @@
 """The interface of a system with known truth, and the loop that records its trajectories."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -81,17 +82,30 @@ class System(ABC):
         """Whether a state lies in the domain of the process."""
         return np.asarray(np.isfinite(x).all(axis=-1))
 
-    def simulate(self, trajectories: int, seed: int, times: Any = None, initial: Any = None) -> Trajectories:
+    def simulate(
+        self,
+        trajectories: int,
+        seed: int,
+        times: Any = None,
+        initial: Any = None,
+        report: Callable[[int], None] = lambda records: None,
+    ) -> Trajectories:
         """Trajectories recorded at ``times`` (the first is the start; default: the system's own grid).
 
         ``initial`` (trajectories, d) replaces the drawn start states. The same seed gives the same data.
+        ``report`` hears of every record that is done.
         """
         times = self._recording_times(times)
-        states = self.simulate_states(trajectories, seed, times, initial)
+        states = self.simulate_states(trajectories, seed, times, initial, report)
         return Trajectories(states, times, names=self.names)
 
     def simulate_states(
-        self, trajectories: int, seed: int, times: Any = None, initial: Any = None
+        self,
+        trajectories: int,
+        seed: int,
+        times: Any = None,
+        initial: Any = None,
+        report: Callable[[int], None] = lambda records: None,
     ) -> Float[np.ndarray, "trajectories n d"]:
         """The bare array behind ``simulate``."""
         rng = np.random.default_rng(seed)
@@ -105,6 +119,7 @@ class System(ABC):
                 x = self.advance(x, float(times[n] - times[n - 1]), rng)
             self._refuse_lost_paths(x, times[n])
             states[:, n] = x
+            report(1)
         return states
 
     def as_states(self, x: Any) -> Float[Array, "*batch d"]:

@@ -1,0 +1,16 @@
+"""The persistent compilation cache: the second run of a command need not compile again."""
+
+import os
+from pathlib import Path
+
+VARIABLE = "NKE_CACHE"  # a folder, or "off"
+
+
+def use_compilation_cache() -> None:
+    """Tells JAX, before it is imported, where compiled programs are kept; JAX's own variables go first."""
+    told = os.environ.get(VARIABLE, "")
+    if told.lower() in ("off", "0", "no", "false"):
+        return
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", told or str(home / "nke" / "jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -1,0 +1,52 @@
+"""Arguments and options that several commands share."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+DataFile = Annotated[
+    Path, typer.Argument(metavar="DATA", help="csv, tsv, parquet, npz, npy, hdf5, netcdf or zarr.", show_default=False)
+]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model of nke fit.", show_default=False)]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def _column(help: str, *names: str) -> Any:
+    return typer.Option(*names, help=help, show_default=False, rich_help_panel="How the data is laid out")
+
+
+_COLUMNS = {
+    "trajectory": Annotated[str | None, _column("Column that tells trajectories apart; found by its name.")],
+    "time": Annotated[str | None, _column("Column of times; found by its name.")],
+    "states": Annotated[str | None, _column("Columns of states, with commas between; all that are left.")],
+    "step": Annotated[float | None, _column("Time between rows where no times were recorded.")],
+    "wide": Annotated[bool | None, _column("A column, or rows, for each trajectory.", "--wide/--long")],
+    "delimiter": Annotated[str | None, _column("Between columns of text: a character, tab or space.")],
+    "decimal": Annotated[str, _column("Decimal sign of a text file.")],
+}
+_DEFAULTS = {"decimal": "."}
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options of ``nke.read`` to a command, which gets them together as ``columns``."""
+    signature = inspect.signature(command)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "columns"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=annotation)
+        for name, annotation in _COLUMNS.items()
+    ]
+
+    @wraps(command)
+    def with_columns(**given: Any) -> None:
+        columns = {name: given.pop(name) for name in _COLUMNS}
+        if columns["states"] is not None:
+            columns["states"] = [name.strip() for name in columns["states"].split(",")]
+        command(**given, columns=columns)
+
+    with_columns.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    return with_columns

@@ -1,0 +1,95 @@
+"""Which columns of a table are trajectory, time and states: as told, otherwise by their names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nke.files.labels import split_heading
+
+TRAJECTORY = "trajectory traj trajectory_id track track_id path path_id run run_id particle particle_id cell cell_id"
+TRAJECTORY += " trial episode replicate sample subject series id"
+TIME = "time t times timestamp datetime date seconds sec minutes hours days"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user said about a source; None leaves it to the names.
+
+    ``trajectory``, ``time`` and ``states`` name columns (or arrays of a file of arrays); ``step`` is the time between
+    rows where no times were recorded; a ``wide`` table has a column for each trajectory; ``delimiter`` and
+    ``decimal`` are those of a text file.
+    """
+
+    trajectory: str | None = None
+    time: str | None = None
+    states: Sequence[str] | None = None
+    step: float | None = None
+    wide: bool | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Positions of the columns in a table; no trajectory column: one trajectory; no time column: a step."""
+
+    trajectory: int | None
+    time: int | None
+    states: tuple[int, ...]
+
+
+def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
+    """``where`` names the table in errors."""
+    names = [split_heading(h)[0] for h in headings]
+    _refuse_duplicates(names, where)
+    trajectory = _column(names, choice.trajectory, TRAJECTORY, "trajectory", where)
+    time = None if choice.step is not None else _column(names, choice.time, TIME, "time", where)
+    if choice.step is not None and choice.time is not None:
+        raise ValueError(f"expected a time column or a step, but got both: {choice.time!r} and {choice.step:g}")
+    if time is None and choice.step is None:
+        raise ValueError(
+            f"{where}: expected a column of times, such as 'time' or 't', among {_listed(names)}; "
+            "name it with time= (--time), or give the time between rows with step= (--step)"
+        )
+    taken = {trajectory, time}
+    if choice.states is None:
+        # With a step no column is read as times; a recorded one is no state either.
+        ignored = _guess(names, TIME) if time is None else None
+        states = tuple(i for i, name in enumerate(names) if i not in taken and i != ignored and name)
+    else:
+        states = tuple(_named(names, name, "states", where) for name in choice.states)
+    if not states:
+        raise ValueError(f"{where}: expected columns of states besides {_listed(names)}; there are none")
+    return Columns(trajectory, time, states)
+
+
+def _column(names: list[str], told: str | None, usual: str, role: str, where: str) -> int | None:
+    return _guess(names, usual) if told is None else _named(names, told, role, where)
+
+
+def _guess(names: list[str], usual: str) -> int | None:
+    plain = [name.lower().replace(" ", "_") for name in names]
+    return next((plain.index(name) for name in usual.split() if name in plain), None)
+
+
+def _named(names: list[str], told: str, role: str, where: str) -> int:
+    wanted = split_heading(told)[0]
+    if wanted not in names:
+        raise ValueError(
+            f"{where}: expected a column {wanted!r} for the {role}, but the columns are {_listed(names)}; "
+            f"choose one of them with {role}= (--{role})"
+        )
+    return names.index(wanted)
+
+
+def _refuse_duplicates(names: list[str], where: str) -> None:
+    for i, name in enumerate(names):
+        if name and name in names[:i]:
+            raise ValueError(
+                f"{where}: expected different names, but columns {names.index(name) + 1} and {i + 1} are both "
+                f"called {name!r}; rename one"
+            )
+
+
+def _listed(names: list[str]) -> str:
+    shown = [name for name in names if name]
+    return ", ".join(shown[:8]) + (f", … ({len(shown)} in all)" if len(shown) > 8 else "")

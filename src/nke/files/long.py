@@ -1,0 +1,67 @@
+"""Long tables: a row for each time of each trajectory."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int64
+
+from nke.data import Trajectories
+from nke.files.columns import Choice, Columns
+from nke.files.labels import heading, split_heading
+from nke.files.table import Table, by_trajectory
+
+ADVICE = "; if there are several trajectories, name their column with trajectory= (--trajectory)"
+
+
+def from_long(table: Table, columns: Columns, choice: Choice) -> Trajectories:
+    """Trajectories in the order in which they first appear."""
+    states = np.stack([table.numbers(i) for i in columns.states], axis=1)
+    names, units = zip(*(split_heading(table.headings[i]) for i in columns.states), strict=True)
+    trajectory = _codes(table, columns, len(states))
+    if columns.time is None:
+        order, times, unit, notes = by_trajectory(trajectory), choice.step, "", ()
+    else:
+        times, unit, notes = table.times(columns.time)
+        order, note = table.in_order(columns.time, times, trajectory, ADVICE if columns.trajectory is None else "")
+        times, notes = times[order], notes + note
+    data = Trajectories(*_cut(states[order], times, np.bincount(trajectory)), names, units, unit)
+    data.notes = notes + data.notes
+    return data
+
+
+def long_table(data: Trajectories) -> dict[str, np.ndarray]:
+    """Headings and columns: trajectory, time, then the states."""
+    for name in ("trajectory", "time"):
+        if name in data.names:
+            raise ValueError(f"expected no coordinate called {name!r}, as a column of the table is; rename it")
+    headings = [heading(name, unit) for name, unit in zip(data.names, data.units, strict=True)]
+    rows = np.concatenate(list(data.states))
+    return {
+        "trajectory": np.repeat(np.arange(len(data)), [len(times) for times in data.times]),
+        heading("time", data.unit_of_time): np.concatenate(list(data.times)),
+        **dict(zip(headings, rows.T, strict=True)),
+    }
+
+
+def _codes(table: Table, columns: Columns, rows: int) -> Int64[np.ndarray, " R"]:
+    """0, 1, … for the trajectories."""
+    if columns.trajectory is None:
+        return np.zeros(rows, np.int64)
+    import pandas as pd
+
+    codes, _ = pd.factorize(np.asarray(table.columns[columns.trajectory]))
+    if (codes < 0).any():
+        raise ValueError(
+            f"{table.place(int((codes < 0).argmax()), columns.trajectory)}: expected the trajectory of the row, "
+            "but the cell is empty; fill it in or remove the row"
+        )
+    return codes.astype(np.int64, copy=False)
+
+
+def _cut(rows: np.ndarray, times: Any, lengths: np.ndarray) -> tuple[Any, Any]:
+    """States and times by trajectory, in one array where the lengths are equal; a step stays a step."""
+    if (lengths == lengths[0]).all():
+        shape = (len(lengths), int(lengths[0]))
+        return rows.reshape(*shape, -1), times.reshape(shape) if isinstance(times, np.ndarray) else times
+    ends = np.cumsum(lengths)[:-1]
+    return np.split(rows, ends), np.split(times, ends) if isinstance(times, np.ndarray) else times

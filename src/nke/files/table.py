@@ -1,0 +1,111 @@
+"""Tables in memory: columns with headings, read as numbers and times; the first wrong cell is named."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from nke.files.labels import split_heading
+
+Rows = Int64[np.ndarray, " R"] | slice  # a slice for rows that stand in order already
+
+
+@dataclass(frozen=True)
+class Table:
+    """``line`` says in words where a row stands, ``name`` which table it is."""
+
+    name: str
+    headings: Sequence[str]
+    columns: Sequence[Any]
+    line: Callable[[int], str] = lambda row: f"row {row}"
+
+    def place(self, row: int, column: int) -> str:
+        name = split_heading(self.headings[column])[0]
+        return f"{self.name}, {self.line(row)}, column {column + 1} ({name})"
+
+    def numbers(self, column: int) -> Float64[np.ndarray, " R"]:
+        """A column as float64, empty cells as NaN."""
+        cells = np.asarray(self.columns[column])
+        if cells.dtype.kind not in "fiub":
+            cells = np.array([self._number(cell, row, column) for row, cell in enumerate(cells)], np.float64)
+        cells = cells.astype(np.float64, copy=False)
+        infinite = np.isinf(cells)
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise ValueError(
+                f"{self.place(row, column)}: expected a finite number, but got {cells[row]}; "
+                "correct it, or leave the cell empty for a row that was not observed"
+            )
+        return cells
+
+    def _number(self, cell: Any, row: int, column: int) -> float:
+        import pandas as pd
+
+        if pd.isna(cell):
+            return np.nan
+        try:
+            return float(cell)
+        except (TypeError, ValueError) as error:
+            raise not_a_number(self.place(row, column), cell) from error
+
+    def times(self, column: int) -> tuple[Float64[np.ndarray, " R"], str, tuple[str, ...]]:
+        """Times, their unit and a note; dates become seconds since the first."""
+        dates = _dates(self.columns[column])
+        if dates is None:
+            return self.numbers(column), split_heading(self.headings[column])[1], ()
+        seconds = (dates - dates.min()) / np.timedelta64(1, "s")
+        return np.asarray(seconds, np.float64), "s", (f"dates are read as seconds since {dates.min()}",)
+
+    def in_order(
+        self,
+        time: int,
+        times: Float64[np.ndarray, " R"],
+        trajectory: Int64[np.ndarray, " R"],
+        advice: str = "",
+    ) -> tuple[Rows, tuple[str, ...]]:
+        """Rows by trajectory and time, and a note if they had to be sorted; a time that is repeated is refused."""
+        order = by_trajectory(trajectory)
+        seen = np.arange(len(times))[order]
+        timed = seen[~np.isnan(times[order])]
+        wrong = (np.diff(times[timed]) <= 0) & (np.diff(trajectory[timed]) == 0)
+        if not wrong.any():
+            return order, ()
+        row = int(timed[1:][wrong][0])
+        order = np.lexsort((times, trajectory))
+        repeated = (np.diff(times[order]) == 0) & (np.diff(trajectory[order]) == 0)
+        if repeated.any():
+            k = int(repeated.argmax())
+            first, second = sorted(map(int, order[k : k + 2]))
+            raise ValueError(
+                f"{self.place(second, time)}: expected every time once in a trajectory, but {times[second]:g} is "
+                f"already in {self.line(first)}; remove one of the rows{advice}"
+            )
+        return order, (f"rows sorted by time ({self.line(row)} was the first out of order)",)
+
+
+def by_trajectory(trajectory: Int64[np.ndarray, " R"]) -> Rows:
+    return slice(None) if (np.diff(trajectory) >= 0).all() else np.argsort(trajectory, kind="stable")
+
+
+def not_a_number(place: str, cell: Any) -> ValueError:
+    return ValueError(
+        f"{place}: expected a number, but got {str(cell)[:40]!r}; correct it, leave the cell empty, "
+        "or choose the columns of the states with states= (--states)"
+    )
+
+
+def _dates(cells: Any) -> Any:
+    """Time stamps where a column holds dates, otherwise None."""
+    import pandas as pd
+
+    cells = pd.Series(cells)
+    if cells.dtype.kind == "M":
+        return cells
+    if cells.dtype.kind in "fiub" or cells.isna().all():
+        return None
+    try:
+        return pd.to_datetime(cells, format="ISO8601", utc=True).dt.tz_localize(None)
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,14 @@
+"""Pictures of a model, beside its data and the truth where it is known.
+
+Every function draws into ``figure`` (a matplotlib Figure or SubFigure; default: a new one of pyplot) and returns its
+axes. Coefficients are drawn where the data is; more than two coordinates are shown two at a time, the others held at
+the mean of the data nearby. Names and units stand on the axes.
+"""
+
+from nke.plots.comparison import densities, increments, paths
+from nke.plots.diffusion import diffusion
+from nke.plots.drift import drift
+from nke.plots.history import history
+from nke.plots.jumps import jump_law, jump_rate
+
+__all__ = ["densities", "diffusion", "drift", "history", "increments", "jump_law", "jump_rate", "paths"]

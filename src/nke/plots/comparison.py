@@ -1,0 +1,126 @@
+"""Recorded beside simulated: paths, densities and one-step increments."""
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.data import Trajectories
+from nke.evaluation import simulate_like
+from nke.evaluation.evaluate import is_ensemble
+from nke.model import Model
+from nke.plots.style import (
+    LEARNED,
+    RECORDED,
+    Axes,
+    AxesArray,
+    Canvas,
+    grid,
+    label,
+    legend_beside,
+    outline,
+    panels,
+    shown,
+    time_label,
+    with_unit,
+)
+from nke.plots.view import require_same_coordinates
+
+PATHS = 20
+TIMES = 3  # at which densities are shown
+BINS = 50
+MOST_STEPS = 20_000
+CUT = (0.1, 99.9)  # percentiles of the data that histograms span
+
+
+def paths(
+    model: Model,
+    data: Trajectories,
+    *,
+    simulated: Trajectories | None = None,
+    seed: int = 0,
+    figure: Canvas | None = None,
+) -> AxesArray:
+    """A few recorded paths and as many from the model, from the same start states.
+
+    ``simulated`` are paths drawn before by ``nke.evaluation.simulate_like``, so that they need not be drawn again.
+    """
+    require_same_coordinates(model, data)
+    simulated = simulate_like(model, data.select(slice(PATHS)), seed) if simulated is None else simulated
+    axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
+    for row, i in zip(axes, shown(model), strict=True):
+        for axis, source, colour in ((row[0], data, RECORDED), (row[1], simulated, LEARNED)):
+            for m in range(min(len(source), PATHS)):
+                seen = source.observed[m]
+                axis.plot(source.times[m][seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
+            outline(axis)
+        row[0].set(ylabel=label(model, i), ylim=_range(data.observed_states[:, i], CUT))
+    axes[0, 0].set_title("recorded")
+    axes[0, 1].set_title("simulated from the model")
+    for axis in axes[-1]:
+        axis.set_xlabel(time_label(model))
+    return axes
+
+
+def densities(
+    model: Model,
+    data: Trajectories,
+    *,
+    simulated: Trajectories | None = None,
+    seed: int = 0,
+    figure: Canvas | None = None,
+) -> AxesArray:
+    """Histograms of recorded and simulated states: at a few times for an ensemble, otherwise over all times."""
+    require_same_coordinates(model, data)
+    simulated = simulate_like(model, data, seed) if simulated is None else simulated
+    columns = _at_times(data, simulated) if is_ensemble(data) and len(data) >= BINS else {}
+    columns = columns or {"all times": (data.observed_states, simulated.observed_states)}
+    count = len(shown(model))
+    axes = panels(figure, count) if len(columns) == 1 else grid(figure, count, len(columns), sharex="row")
+    for row, i in zip(axes.ravel()[:count, None] if len(columns) == 1 else axes, shown(model), strict=True):
+        for axis, (words, (recorded, drawn)) in zip(row, columns.items(), strict=True):
+            _histograms(axis, recorded[:, i], drawn[:, i], _range(data.observed_states[:, i], CUT))
+            axis.set(xlabel=label(model, i), yticks=[])
+            if i == 0:
+                axis.set_title(words + (f" {model.unit_of_time}" if words.startswith("time") else ""))
+        row[0].set_ylabel("probability density")
+    legend_beside(axes)
+    return axes
+
+
+def increments(model: Model, data: Trajectories, *, seed: int = 0, figure: Canvas | None = None) -> AxesArray:
+    """Recorded increments beside those that the model draws from the same states over the same steps."""
+    require_same_coordinates(model, data)
+    rng, steps = np.random.default_rng(seed), data.transitions()
+    if len(steps) > MOST_STEPS:
+        steps = steps.take(rng.choice(len(steps), MOST_STEPS, replace=False))
+    drawn = model.transition(steps.x, steps.step).sample(1, rng)[0] - steps.x
+    axes = panels(figure, len(shown(model)))
+    for i, axis in zip(shown(model), axes.flat, strict=False):
+        recorded = steps.displacement[:, i]
+        reach = float(np.abs(recorded).max())
+        _histograms(axis, recorded, drawn[:, i], (-reach, reach))
+        axis.set(xlabel=with_unit(f"increment of {model.names[i]}", model.units[i]), yscale="log")
+    axes[0, 0].set_ylabel("probability density")
+    legend_beside(axes)
+    axes[0, 0].figure.suptitle("motion from one record to the next (heavy tails are jumps)")
+    return axes
+
+
+def _at_times(data: Trajectories, simulated: Trajectories) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    times, (recorded, drawn) = data.times[0], (np.asarray(source.states) for source in (data, simulated))
+    rows = np.unique(np.linspace(0, len(times) - 1, TIMES + 1).round().astype(int)[1:])
+    return {f"time {times[n]:g}": (recorded[:, n], drawn[:, n]) for n in rows}
+
+
+def _histograms(
+    axis: Axes, recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"], span: tuple[float, float]
+) -> None:
+    bins = np.linspace(*span, int(np.clip(2 * len(recorded) ** (1 / 3), 12, BINS)) + 1)
+    axis.hist(recorded, bins, density=True, color=RECORDED, alpha=0.3, label="recorded")
+    axis.hist(drawn, bins, density=True, histtype="step", linewidth=1.8, color=LEARNED, label="model")
+    outline(axis)
+
+
+def _range(values: Float[np.ndarray, " n"], percentiles: tuple[float, float]) -> tuple[float, float]:
+    low, high = np.percentile(values, percentiles)
+    margin = 0.08 * (high - low) or 1.0
+    return float(low - margin), float(high + margin)

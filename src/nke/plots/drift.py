@@ -1,0 +1,73 @@
+"""The drift as a curve or as fields of arrows."""
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.data import Trajectories
+from nke.model import Model
+from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, label, outline, per_time, with_unit
+from nke.plots.view import View, pair_axes, title
+from nke.systems import System
+
+ARROWS = 16  # a side
+
+
+def drift(
+    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+) -> AxesArray:
+    """f(x): a curve in one dimension, arrows in every plane of two coordinates in more."""
+    view = View.of(model, data)
+    return _curve(model, view, truth, figure) if model.dimension == 1 else _fields(model, view, truth, figure)
+
+
+def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None) -> AxesArray:
+    axes = grid(figure, 1, 1)
+    axis, (x, states) = axes[0, 0], view.line(0)
+    axis.axhline(0, color="0.6", linewidth=0.8)
+    axis.plot(x, model.drift(states)[:, 0], color=LEARNED, label="model")
+    if truth is not None:
+        axis.plot(x, np.asarray(truth.drift(states))[:, 0], "--", color=RECORDED, label="truth")
+    view.rug(axis, 0)
+    axis.set(xlabel=label(model, 0), ylabel=with_unit("drift", per_time(model, model.units[0])))
+    axis.legend(frameon=False)
+    outline(axis)
+    return axes
+
+
+def _fields(model: Model, view: View, truth: System | None, figure: Canvas | None) -> AxesArray:
+    axes, pairs = pair_axes(model, figure)
+    extent = view.high - view.low
+    fields = [_field(model, view, i, j) for i, j in pairs]
+    arrows = [np.hypot(*_arrows(f, extent, i, j)) for (i, j), (_, f, _) in zip(pairs, fields, strict=True)]
+    longest = max(float(np.percentile(length, 95)) for length in arrows) or 1.0
+    brightest = max(float(np.percentile(speed, 98)) for *_, speed in fields)
+    drawn = None
+    for axis, (i, j), (states, f, speed) in zip(axes.flat, pairs, fields, strict=True):
+        view.backdrop(axis, i, j)
+        place = states[:, i], states[:, j]
+        size = {"angles": "uv", "scale": 0.8 * ARROWS * longest, "scale_units": "width", "width": 0.006, "pivot": "mid"}
+        if truth is not None:
+            true = _arrows(np.asarray(truth.drift(states)), extent, i, j)
+            axis.quiver(*place, *true, color="0.45", **size | {"width": 0.012})
+        drawn = axis.quiver(*place, *_arrows(f, extent, i, j), speed, cmap="viridis", clim=(0, brightest), **size)
+    unit = f"standard deviations per {model.unit_of_time or 'time'}"
+    bar = axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8, extend="max")
+    bar.set_label(f"speed [{unit}]")
+    grey = "" if truth is None else "grey: truth; "
+    axes[0, 0].figure.suptitle(title(model, f"drift ({grey}length: root of the speed)"))
+    return axes
+
+
+def _arrows(f: Float[np.ndarray, "n d"], extent: Float[np.ndarray, " d"], i: int, j: int) -> Float[np.ndarray, "2 n"]:
+    """Directions as seen in the panel; lengths go with the root of the speed, so that slow regions show theirs."""
+    arrow = (f / extent)[:, [i, j]].T
+    root = np.sqrt(np.linalg.norm(arrow, axis=0))
+    return arrow / np.where(root > 0, root, 1)
+
+
+def _field(model: Model, view: View, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States in cells with data, the drift there, and its speed in the plane in standard deviations per time."""
+    states, occupied = view.plane(i, j, ARROWS)
+    states = states[occupied]
+    f = model.drift(states)
+    return states, f, np.linalg.norm((f / model.coordinates.scale)[:, [i, j]], axis=-1)

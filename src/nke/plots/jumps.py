@@ -1,0 +1,119 @@
+"""Where jumps happen and how far they go."""
+
+import numpy as np
+from jaxtyping import Float
+from scipy.stats import norm
+
+from nke.data import Trajectories
+from nke.mixtures import GaussianMixture
+from nke.model import Model
+from nke.plots.style import (
+    LEARNED,
+    RECORDED,
+    Axes,
+    AxesArray,
+    Canvas,
+    grid,
+    legend_beside,
+    one_word,
+    outline,
+    panels,
+    per_time,
+    shown,
+    with_unit,
+)
+from nke.plots.view import View, pair_axes, title
+from nke.systems import System
+
+CELLS = 24  # a side
+STATES = 30  # whose laws are drawn besides the one in the middle
+
+
+def jump_rate(
+    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+) -> AxesArray:
+    """λ(x): a curve in one dimension, colours in every plane of two coordinates in more."""
+    view = View.of(model, data)
+    name = with_unit("jump rate", per_time(model, ""))
+    if model.dimension > 1:
+        return _colours(model, view, name, truth, figure)
+    axes = grid(figure, 1, 1)
+    axis, (x, states) = axes[0, 0], view.line(0)
+    axis.plot(x, model.jump_rate(states), color=LEARNED, label="model")
+    if truth is not None:
+        axis.plot(x, np.asarray(truth.jump_rate(states)), "--", color=RECORDED, label="truth")
+    view.rug(axis, 0)
+    axis.set(xlabel=with_unit(model.names[0], model.units[0]), ylabel=name)
+    axis.set_ylim(0, 1.15 * axis.get_ylim()[1])
+    axis.legend(frameon=False)
+    outline(axis)
+    return axes
+
+
+def _colours(model: Model, view: View, name: str, truth: System | None, figure: Canvas | None) -> AxesArray:
+    axes, pairs = pair_axes(model, figure)
+    planes = [view.plane(i, j, CELLS) for i, j in pairs]
+    rates = [np.where(occupied, model.jump_rate(states), np.nan) for states, occupied in planes]
+    top = max(float(np.nanmax(rate)) for rate in rates)
+    drawn = None
+    for axis, (i, j), (states, occupied), rate in zip(axes.flat, pairs, planes, rates, strict=True):
+        view.backdrop(axis, i, j)
+        drawn = axis.pcolormesh(states[0, :, i], states[:, 0, j], rate, vmin=0, vmax=top, cmap="viridis")
+        if truth is not None:
+            _contours(axis, states, occupied, np.asarray(truth.jump_rate(states)), i, j)
+    axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8).set_label(name)
+    axes[0, 0].figure.suptitle(title(model, "jump rate" if truth is None else "jump rate (lines: truth)"))
+    return axes
+
+
+def _contours(axis: Axes, states: np.ndarray, occupied: np.ndarray, rate: np.ndarray, i: int, j: int) -> None:
+    inside = np.where(occupied, rate, np.nan)
+    if np.nanmin(inside) == np.nanmax(inside):
+        axis.set_title(f"truth: {np.nanmax(inside):g} everywhere")
+        return
+    axis.clabel(axis.contour(states[0, :, i], states[:, 0, j], inside, levels=5, colors=RECORDED, linewidths=0.8))
+
+
+def jump_law(
+    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+) -> AxesArray:
+    """Density of the size of one jump in each coordinate, in the middle of the data (bold) and at states around."""
+    view = View.of(model, data)
+    law, around = model.jump_law(view.centre), model.jump_law(view.states[:STATES])
+    axes = panels(figure, len(shown(model)))
+    for i, axis in zip(shown(model), axes.flat, strict=False):
+        if not np.asarray(around.covariances)[..., i, i].any():
+            axis.text(0.5, 0.5, f"{model.names[i]} does not jump", ha="center", transform=axis.transAxes, color="0.4")
+        size = _sizes(around, i, least=0.25 * float(model.coordinates.scale[i]))
+        axis.plot(size, _density(around, i, size).T, color=LEARNED, alpha=0.2, linewidth=0.8)
+        axis.plot(size, _density(law, i, size), color=LEARNED, linewidth=2, label="model")
+        if truth is not None:
+            _truth(axis, truth.jump_law(view.centre), i, size)
+        name, unit = model.names[i], model.units[i]
+        axis.set(xlabel=with_unit(f"jump of {name}", unit), ylim=(0, None))
+        axis.set_ylabel("probability density" + (f" [1/{one_word(unit)}]" if unit else ""))
+        outline(axis)
+    legend_beside(axes)
+    axes[0, 0].figure.suptitle("law of one jump (bold: in the middle of the data)")
+    return axes
+
+
+def _truth(axis: Axes, law: GaussianMixture, i: int, size: Float[np.ndarray, " n"]) -> None:
+    if np.asarray(law.covariances)[..., i, i].any():
+        axis.plot(size, _density(law, i, size), "--", color=RECORDED, label="truth")
+    else:
+        axis.axvline(0, linestyle="--", color=RECORDED, label="truth (no jump)")
+
+
+def _sizes(law: GaussianMixture, i: int, least: float) -> Float[np.ndarray, " n"]:
+    """A range that holds the law with its tails; components of little weight do not widen it."""
+    means, variances = np.asarray(law.means)[..., i], np.asarray(law.covariances)[..., i, i]
+    reach = (np.abs(means) + 3.5 * np.sqrt(variances))[np.asarray(law.weights) > 0.02].max()
+    return np.linspace(-max(reach, least), max(reach, least), 1001)
+
+
+def _density(law: GaussianMixture, i: int, size: Float[np.ndarray, " n"]) -> Float[np.ndarray, "*batch n"]:
+    means, variances = np.asarray(law.means)[..., i], np.asarray(law.covariances)[..., i, i]
+    deviation = np.sqrt(np.where(variances > 0, variances, np.nan))[..., None]
+    parts = norm.pdf(size, means[..., None], deviation)
+    return np.einsum("...k,...kn->...n", np.asarray(law.weights), np.nan_to_num(parts))

@@ -1,0 +1,85 @@
+"""Figures, colours and labels that all plots share."""
+
+from typing import Any
+
+import numpy as np
+
+from nke.model import Model
+
+# matplotlib is imported only when something is drawn.
+Axes = Any
+Canvas = Any  # Figure or SubFigure
+AxesArray = np.ndarray
+
+RECORDED, LEARNED, FAINT = "black", "tab:orange", "0.85"
+MOST_COORDINATES = 4  # shown of a system with more
+PANEL = 3.4  # inches
+
+
+def grid(figure: Canvas | None, rows: int, columns: int, **options: Any) -> AxesArray:
+    """Axes (rows, columns) in the figure, or in a new one that is large enough."""
+    if figure is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ModuleNotFoundError as error:
+            raise ImportError("plots need matplotlib; install it with: pip install 'nke[plots]'") from error
+        figure = plt.figure(layout="constrained")
+    if hasattr(figure, "set_size_inches"):
+        size = PANEL if columns > 1 else 1.6 * PANEL
+        figure.set_size_inches(size * columns, (0.9 if columns > 1 else 0.75) * size * rows)
+    return figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def panels(figure: Canvas | None, count: int) -> AxesArray:
+    """A grid for ``count`` panels; places that are left over stay empty."""
+    columns = count if count <= 3 else 2 if count == 4 else 3
+    axes = grid(figure, -(-count // columns), columns)
+    for axis in axes.flat[count:]:
+        axis.set_axis_off()
+    return axes
+
+
+def label(model: Model, coordinate: int) -> str:
+    return with_unit(model.names[coordinate], model.units[coordinate])
+
+
+def with_unit(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
+
+
+def time_label(model: Model) -> str:
+    return with_unit("time", model.unit_of_time)
+
+
+def per_time(model: Model, unit: str) -> str:
+    """The unit of a rate of change.
+
+    Without a unit of time it is left open: "mm per time".
+    """
+    if model.unit_of_time:
+        return f"{one_word(unit) or '1'}/{one_word(model.unit_of_time)}"
+    return f"{unit} per time" if unit else ""
+
+
+def one_word(unit: str) -> str:
+    """A compound unit in brackets, so that it can be divided by another."""
+    return f"({unit})" if any(sign in unit for sign in "/ ·*") else unit
+
+
+def squared(unit: str) -> str:
+    return f"{unit}²" if unit.isalpha() else f"({unit})²"
+
+
+def shown(model: Model) -> range:
+    """The coordinates that are drawn."""
+    return range(min(model.dimension, MOST_COORDINATES))
+
+
+def legend_beside(axes: AxesArray) -> None:
+    """The legend of the first panel, right of the last one in its row, where it hides nothing."""
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    axes[0, -1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+
+
+def outline(axis: Axes) -> None:
+    axis.spines[["top", "right"]].set_visible(False)
