@@ -5,10 +5,12 @@ import platform
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -54,7 +56,7 @@ def run_task(task: Task) -> Outcome:
     record |= {"configuration": task.configuration, "versions": versions()}
     paths = None
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _nothing_compiled_before():
             warnings.simplefilter("ignore")  # what they say is measured
             data = simulate(case, task.protocol, task.seed)
             figures, paths = (_oracle if task.method == ORACLE else _method)(task, case, data)
@@ -67,6 +69,17 @@ def run_task(task: Task) -> Outcome:
         record |= {"status": FAILED, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
     record |= {"began": began, "seconds": time.time() - began}
     return Outcome(plain(record), paths if task.keep_paths else None)
+
+
+@contextmanager
+def _nothing_compiled_before() -> Iterator[None]:
+    """Compilation is timed, so it is not taken from a cache on disk."""
+    cached = jax.config.read("jax_enable_compilation_cache")
+    jax.config.update("jax_enable_compilation_cache", False)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_compilation_cache", cached)
 
 
 def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndarray]:

@@ -45,7 +45,7 @@ def working(words: str) -> Iterator[None]:
 @contextmanager
 def bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
     """Progress with the time left, on a terminal; yields ``report(steps)``."""
-    from nke.fitting.progress import progress_bar
+    from nke.progress import progress_bar
 
     with progress_bar(None) as stage:
         yield stage(words, total)

@@ -1,6 +1,7 @@
 """A heavy sphere in a gas of light points: molecular dynamics without a time step."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -161,16 +162,34 @@ class RarefiedGas(System):
         return self.simulate_states(len(x), int(rng.integers(2**63)), [0.0, step], x)[:, -1]
 
     def simulate(
-        self, trajectories: int, seed: int, times: Any = None, initial: Any = None, method: str = "lazy"
+        self,
+        trajectories: int,
+        seed: int,
+        times: Any = None,
+        initial: Any = None,
+        report: Callable[[int], None] | None = None,
+        *,
+        method: str = "lazy",
     ) -> Trajectories:
         times = self._recording_times(times)
-        states = self.simulate_states(trajectories, seed, times, initial, method)
+        states = self.simulate_states(trajectories, seed, times, initial, report, method=method)
         return Trajectories(states, times, names=self.names)
 
     def simulate_states(
-        self, trajectories: int, seed: int, times: Any = None, initial: Any = None, method: str = "lazy"
+        self,
+        trajectories: int,
+        seed: int,
+        times: Any = None,
+        initial: Any = None,
+        report: Callable[[int], None] | None = None,
+        *,
+        method: str = "lazy",
     ) -> Float[np.ndarray, "trajectories n d"]:
-        return self._run(trajectories, seed, times, initial, method, room=0)[0]
+        """Trajectory by trajectory, so that ``report`` hears of all records at the end; without it a bar is shown."""
+        states = self._run(trajectories, seed, times, initial, method, room=0, bar=report is None)[0]
+        if report is not None:
+            report(states.shape[1] - 1)
+        return states
 
     def simulate_collisions(
         self, trajectories: int, seed: int, times: Any = None, initial: Any = None, method: str = "lazy"
@@ -183,16 +202,16 @@ class RarefiedGas(System):
         time, position, normal, before, after, hit, gone, again = np.split(rows, range(1, 20, 3), axis=1)
         return Collisions(index, time[:, 0], position, normal, before, after, hit, gone, again[:, 0] > 0)
 
-    def _run(self, trajectories: int, seed: int, times: Any, initial: Any, method: str, room: int):
+    def _run(self, trajectories: int, seed: int, times: Any, initial: Any, method: str, room: int, bar: bool = True):
         if method not in ("lazy", "box"):
             raise ValueError(f"expected method to be 'lazy' or 'box', but got {method!r}")
         times = self._recording_times(times)
         starts = self._start(trajectories, np.random.default_rng(seed), initial)
         work = float(trajectories * self.collision_rate * (times[-1] - times[0]))
         if method == "lazy":
-            return _running().run(self.constants, None, starts, times, seed, room, work > LONG)
+            return _running().run(self.constants, None, starts, times, seed, room, bar and work > LONG)
         self._refuse_a_small_box()
-        long = work * self.bath_size / SWEPT > LONG
+        long = bar and work * self.bath_size / SWEPT > LONG
         return _running().run(self.constants, self.box_side / 2, starts, times, seed, room, long)
 
     def _refuse_a_small_box(self):
