@@ -74,7 +74,7 @@ def run_task(task: Task) -> Outcome:
 @contextmanager
 def _nothing_compiled_before() -> Iterator[None]:
     """Compilation is timed, so it is not taken from a cache on disk."""
-    cached = jax.config.jax_enable_compilation_cache
+    cached = jax.config.values["jax_enable_compilation_cache"]
     jax.config.update("jax_enable_compilation_cache", False)
     try:
         yield
