@@ -13,15 +13,17 @@ from typer.testing import CliRunner
 import nke
 import nke.cli.demo
 from nke.cli.main import app
-from nke.fitting import MomentMatching
+from nke.fitting import Likelihood
 from nke.fitting.loop import Schedule
+from nke.systems import DoubleWell
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_demo_prints_the_result_beside_the_truth_and_saves_a_figure(tmp_path, monkeypatch):
-    quick = partial(nke.fit, method=MomentMatching(schedule=Schedule(steps=20)))
+    quick = partial(nke.fit, method=Likelihood(noise="constant", width=8, components=1, schedule=Schedule(steps=20)))
     monkeypatch.setattr(nke.cli.demo, "fit", quick)
+    monkeypatch.setattr(nke.cli.demo, "DoubleWell", partial(DoubleWell, dt=0.05))
     figure = tmp_path / "well.png"
     outcome = CliRunner().invoke(app, ["demo", "--trajectories", "64", "-o", str(figure)], catch_exceptions=False)
     assert outcome.exit_code == 0
@@ -60,11 +62,12 @@ def test_importing_nke_leaves_the_configuration_of_jax_alone():
 def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    quick = "nke.fit(data, nke.MomentMatching(schedule=Schedule(steps=20)), seed=0)"
+    quick = 'nke.fit(data, nke.Likelihood(noise="constant", width=8, schedule=Schedule(steps=20)), jumps=True, seed=0)'
     assert "nke.fit(data, seed=0)" in example
+    example = example.replace("DoubleWell()", "DoubleWell(dt=0.05)")
     names = {"Schedule": Schedule}
     exec(example.replace("nke.fit(data, seed=0)", quick), names)
     assert names["paths"].shape == (100, 101, 3)
     assert np.isfinite(names["paths"]).all()
     assert nke.load(tmp_path / "well.nke").has_jumps
-    assert "advection" in capsys.readouterr().out
+    assert "likelihood" in capsys.readouterr().out

@@ -1,6 +1,5 @@
 """``nke bench``: the paper's experiments beside the score of the true law."""
 
-import os
 from pathlib import Path
 
 from rich.console import Console
@@ -9,9 +8,6 @@ from nke.bench.protocol import QUICK, Protocol
 from nke.bench.render import markdown
 from nke.bench.report import paper_tables, write_report
 from nke.bench.runner import plan, run
-
-# A quick run compiles much and computes little: without the compiler's expensive passes it takes half the time.
-QUICK_COMPILER = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 
 def bench(
@@ -26,8 +22,6 @@ def bench(
 ) -> None:
     count = seeds if seeds is not None else 1 if quick else 5
     tasks = plan(QUICK if quick else Protocol(), count, _names(systems), _names(methods))
-    if quick:
-        os.environ.setdefault("XLA_FLAGS", QUICK_COMPILER)  # read when the workers start
     console = Console()
     console.print(f"{len(tasks)} cells (system, method, seed); results in {output}, where a later run goes on")
     results = run(tasks, output, jobs, backend, scheduler)
