@@ -221,7 +221,7 @@ def test_simulated_true_score_agrees_with_the_exact_one():
 
 @pytest.fixture(scope="module")
 def well() -> nke.Trajectories:
-    return DoubleWell(dimension=2).simulate(96, seed=2, times=np.arange(31) * 0.05)
+    return DoubleWell(dimension=1).simulate(96, seed=2, times=np.arange(31) * 0.05)
 
 
 def test_score_is_the_training_loss_in_physical_units(well):
