@@ -17,8 +17,10 @@ SYSTEMS = {
     "double-well": "DoubleWell",
     "geometric-brownian-motion": "GeometricBrownianMotion",
     "harmonic-oscillator": "HarmonicOscillator",
+    "langevin": "Langevin",
     "lorenz": "Lorenz",
     "ornstein-uhlenbeck": "OrnsteinUhlenbeck",
+    "rarefied-gas": "RarefiedGas",
 }
 
 
