@@ -5,7 +5,7 @@
 
 import sys
 
-from nke.bench import baselines, biases, cost, decisions, forms, gas, jump_rule, long_path, recovery
+from nke.bench import baselines, biases, cost, decisions, forms, gas, jump_rule, long_path, reading, recovery
 from nke.bench.tables import console
 
 PARTS = {
@@ -24,6 +24,7 @@ PARTS = {
     "path": long_path.main,
     "baselines": baselines.main,
     "gas": gas.main,
+    "reading": reading.main,
 }
 
 
