@@ -5,7 +5,7 @@
 
 import sys
 
-from nke.bench import baselines, biases, cost, decisions, forms, gas, jump_rule, long_path, reading, recovery
+from nke.bench import biases, cost, decisions, forms, gas, jump_rule, long_path, reading, recovery
 from nke.bench.tables import console
 
 PARTS = {
@@ -22,7 +22,6 @@ PARTS = {
     "forms": forms.main,
     "cost": cost.main,
     "path": long_path.main,
-    "baselines": baselines.main,
     "gas": gas.main,
     "reading": reading.main,
 }
