@@ -1,5 +1,6 @@
 """Euler–Maruyama: drift network and diagonal noise network by the Gaussian likelihood of one explicit step."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nke import operators
@@ -14,13 +15,16 @@ class EulerMaruyama:
     """y = x + s·f(x) + √s·g(x) ξ with diagonal g, by maximum likelihood.
 
     ``width`` and ``depth`` are those of both networks; without a ``schedule`` training takes that of ``Likelihood``.
-    The model is simulated by the same rule, one step per step of the data.
+    The model is simulated by the same rule, one step per step of the data. ``kinetic`` and ``invariant`` are those of
+    ``Likelihood``.
     """
 
     width: int = 64
     depth: int = 2
     held_out: float = 0.1
     schedule: Schedule | None = None
+    kinetic: Mapping[str, str] | None = None
+    invariant: Sequence[str] = ()
 
     def __post_init__(self):
         self._likelihood()
@@ -45,4 +49,6 @@ class EulerMaruyama:
             held_out=self.held_out,
             rule=operators.EulerMaruyama(),
             schedule=self.schedule,
+            kinetic=self.kinetic,
+            invariant=self.invariant,
         )

@@ -6,7 +6,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -40,8 +40,9 @@ class Task(NamedTuple):
     @property
     def configuration(self) -> dict[str, Any]:
         """All that decides the figures; a result counts for this run only if it is the same."""
-        settings = METHODS[self.method].settings(self.protocol)
-        return {**vars(self.protocol), "settings": settings, "truth": repr(cases()[self.system].system)}
+        case = cases()[self.system]
+        settings = METHODS[self.method].settings(self.protocol, case)
+        return {**vars(self.protocol), "settings": settings, "truth": repr(case.system)}
 
 
 class Outcome(NamedTuple):
@@ -56,7 +57,7 @@ def run_task(task: Task) -> Outcome:
     record |= {"configuration": task.configuration, "versions": versions()}
     paths = None
     try:
-        with warnings.catch_warnings(), _nothing_compiled_before():
+        with warnings.catch_warnings(), nullcontext() if task.protocol.steps else _nothing_compiled_before():
             warnings.simplefilter("ignore")  # what they say is measured
             data = simulate(case, task.protocol, task.seed)
             figures, paths = (_oracle if task.method == ORACLE else _method)(task, case, data)
@@ -93,10 +94,12 @@ def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
         for i in range(count):
             seed = task.seed + stream + streams.EACH * (i + 1)
             again = case.system.simulate_states(len(test), seed, common_times(test), test.initial)
-            rows.append(_compare(again, test, data))
-        metrics |= _named(prefix, PathMetrics(*np.mean(rows, axis=0)))
-        spread |= _named(prefix, PathMetrics(*np.std(rows, axis=0, ddof=1)))
-        metrics[f"{prefix}test_kurtosis"] = _compare(np.asarray(test.states), test, data).increment_kurtosis
+            rows.append(_compare(again, test, data, case))
+        metrics |= _over(rows, prefix, np.mean)
+        spread |= _over(rows, prefix, lambda values: np.std(values, ddof=1))
+        itself = _compare(np.asarray(test.states), test, data, case)
+        metrics |= {f"{prefix}test_{name}": itself[name] for name in ("kurtosis", *case.statistics) if name in itself}
+        metrics[f"{prefix}test_kurtosis"] = itself["increment_kurtosis"]
     metrics["score"] = _if_defined(lambda: float(np.mean(true_log_prob(case.system, data.scored))))
     return {"status": DONE, "metrics": metrics, "spread": spread}, np.asarray(data.test.states)[:KEPT]
 
@@ -108,7 +111,7 @@ def _method(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
         "times": {"total": fitted.seconds, "compilation": fitted.compilation, "processor": fitted.processor},
         "decided": fitted.decided,
     }
-    metrics = _coefficients(fitted, case.system, data.test) | {"score": _score(fitted, data)}
+    metrics = _coefficients(fitted, case, data.test) | {"score": _score(fitted, data)}
     lost, paths = {}, None
     for (prefix, test), draws in zip(_tests(data), (protocol.draws, protocol.large_draws), strict=True):
         rows, finite = [], []
@@ -117,9 +120,9 @@ def _method(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
             generated = np.asarray(fitted.model.sample(test.initial, common_times(test), seed=seed))
             paths = generated[:KEPT] if paths is None else paths
             finite.append(np.isfinite(generated).all(axis=(1, 2)))
-            rows.append(_compare(generated, test, data))
+            rows.append(_compare(generated, test, data, case))
         lost[f"{prefix}lost"] = float(1 - np.mean(finite))
-        metrics |= _named(prefix, PathMetrics(*np.mean(rows, axis=0)))
+        metrics |= _over(rows, prefix, np.mean)
     diverged = any(not math.isfinite(metrics[name]) for name in ("mean_mse", "large_mean_mse"))
     return figures | {"status": DIVERGED if diverged else DONE, "metrics": metrics, "lost_paths": lost}, paths
 
@@ -128,16 +131,20 @@ def _tests(data: Data) -> list[tuple[str, Trajectories]]:
     return [(prefix, getattr(data, name)) for prefix, name in SIZES.items()]
 
 
-def _compare(generated: Float[np.ndarray, "m t d"], test: Trajectories, data: Data) -> PathMetrics:
+def _compare(generated: Float[np.ndarray, "m t d"], test: Trajectories, data: Data, case: Case) -> dict[str, float]:
     if not np.isfinite(generated).all():
-        return PathMetrics(*[math.nan] * len(PathMetrics._fields))
-    scale = data.coordinates.scale
+        return dict.fromkeys((*PathMetrics._fields, *case.statistics), math.nan)
+    scale, reference = data.coordinates.scale, np.asarray(test.states)
     with np.errstate(all="ignore"):  # a diverging ensemble may overflow; its metrics say so
-        return path_metrics(generated / scale, np.asarray(test.states) / scale)
+        found = path_metrics(generated / scale, reference / scale)._asdict()
+        if case.path_statistics is not None:
+            found |= case.path_statistics(generated, reference, common_times(test))
+        return found
 
 
-def _named(prefix: str, metrics: PathMetrics) -> dict[str, float]:
-    return {prefix + name: float(value) for name, value in metrics._asdict().items()}
+def _over(rows: list[dict[str, float]], prefix: str, summary: Callable[[list[float]], Any]) -> dict[str, float]:
+    """Each metric over the ensembles."""
+    return {prefix + name: float(summary([row[name] for row in rows])) for name in rows[0]}
 
 
 def _score(fitted: Fitted, data: Data) -> float:
@@ -148,8 +155,9 @@ def _score(fitted: Fitted, data: Data) -> float:
     return _if_defined(lambda: float(np.mean(fitted.model.log_prob(part.y, part.x, part.step))))
 
 
-def _coefficients(fitted: Fitted, truth: System, test: Trajectories) -> dict[str, float]:
+def _coefficients(fitted: Fitted, case: Case, test: Trajectories) -> dict[str, float]:
     """Relative errors over unseen states, in L2 and in the median; NaN where the model has no such coefficient."""
+    truth = case.system
     model = fitted.model.system if isinstance(fitted.model, KnownSystem) else fitted.model
     states = np.asarray(test.states).reshape(-1, truth.dimension)
     states = states[:: -(-len(states) // RECOVERED)]
@@ -160,7 +168,9 @@ def _coefficients(fitted: Fitted, truth: System, test: Trajectories) -> dict[str
         found = _if_defined(lambda: relative_error(np.asarray(getattr(model, name)(states)), true))  # noqa: B023
         relative, median = found if isinstance(found, tuple) else (math.nan, math.nan)
         errors |= {f"{name}_error": relative, f"{name}_median_error": median}
-    if truth.has_jumps:
+    if case.law_statistics is not None:
+        errors |= _if_defined(lambda: case.law_statistics(model, states), {})  # pyright: ignore[reportOptionalCall]
+    elif truth.has_jumps:
         errors["jump_law_error"] = _if_defined(lambda: _law_error(model, truth, states[:: len(states) // LAWS + 1]))
     return errors
 
@@ -172,12 +182,12 @@ def _law_error(model: Any, truth: System, states: Float[np.ndarray, "n d"]) -> f
     return float(np.mean(jump_law_distance(model.jump_law(states), law).sum(axis=-1) / size))
 
 
-def _if_defined(figure: Callable[[], Any]) -> Any:
-    """NaN where a model lacks the method or says that it has no such thing."""
+def _if_defined(figure: Callable[[], Any], otherwise: Any = math.nan) -> Any:
+    """``otherwise`` where a model lacks the method or says that it has no such thing."""
     try:
         return figure()
     except (AttributeError, NotImplementedError, ValueError):
-        return math.nan
+        return otherwise
 
 
 def versions() -> dict[str, str]:

@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +35,15 @@ class Method:
     factory: Callable[[Protocol], Any] | None = None
     home: str | None = None  # module that must be there
 
-    def settings(self, protocol: Protocol) -> str:
-        return "" if self.factory is None else repr(self.factory(protocol))
+    def made(self, protocol: Protocol, case: Case) -> Any:
+        """What ``nke.fit`` takes as its method, with the options of the case that it has."""
+        if self.factory is None:
+            return None
+        made = self.factory(protocol)
+        return replace(made, **{name: value for name, value in case.options.items() if hasattr(made, name)})
+
+    def settings(self, protocol: Protocol, case: Case) -> str:
+        return "" if self.factory is None else repr(self.made(protocol, case))
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ def fit_method(method: Method, case: Case, data: Data, protocol: Protocol, seed:
         model, compiled, decided = KnownSystem(system), compilation.seconds, {"found": repr(system)}
     else:
         own = data.coordinates if case.raw else None
-        result = fit(data.train, method.factory(protocol), jumps=None, seed=seed, coordinates=own, progress=False)
+        result = fit(data.train, method.made(protocol, case), jumps=None, seed=seed, coordinates=own, progress=False)
         model, compiled, decided = result.model, result.timings.get("compilation", 0.0), result.decided
     return Fitted(model, time.perf_counter() - clock, time.process_time() - processor, compiled, decided)
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from nke.arrays import log_normal_density
 from nke.data import Trajectories, Transitions
-from nke.systems import DoubleWell, Lorenz
+from nke.systems import DoubleWell, Langevin, Lorenz
 from nke.systems.cubic_well import CubicWell
 
 SUBSTEPS = 2  # of the Runge–Kutta rule for the moments of Lorenz
@@ -51,6 +51,17 @@ def fit_lorenz(data: Trajectories) -> Lorenz:
         found = minimize(objective, _lorenz_start(seen), jac=True, method="L-BFGS-B", options={"ftol": 1e-12})
     sigma, rho, beta, log_noise = found.x.tolist()
     return Lorenz(noise=float(np.exp(log_noise)), sigma=sigma, rho=rho, beta=beta)
+
+
+def fit_langevin(data: Trajectories) -> Langevin:
+    """Friction from the autocorrelation of the velocity over a step, diffusivity from its variance: moments, not jumps.
+
+    It is the limit of a gas of infinitely light particles, not the gas itself.
+    """
+    seen = data.transitions()
+    before, after = seen.x[:, 3:], seen.y[:, 3:]
+    friction = -np.log(np.sum(before * after) / np.sum(before**2)) / float(np.median(seen.step))
+    return Langevin(friction=float(friction), diffusivity=float(np.mean(before**2) / friction))
 
 
 def _lorenz_drift(parameters: Any, x: Any) -> Any:

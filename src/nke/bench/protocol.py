@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -31,13 +31,18 @@ class Case:
 
     name: str  # on the command line
     label: str
-    table: int  # of the paper
+    table: float  # of the paper; those between two follow the lower one
     system: System
     parametric: Callable[[Trajectories], System] | None = None  # maximum likelihood of the true family
     raw: bool = False  # learn and compare in raw coordinates instead of z-scored ones
     most_train: int | None = None
     plane: tuple[int, int] = (0, 1)  # the coordinates whose joint density is drawn
     paper: Mapping[str, Printed] = field(default_factory=dict)  # by method
+    labels: Mapping[str, str] = field(default_factory=dict)  # of methods that are called otherwise here
+    options: Mapping[str, Any] = field(default_factory=dict)  # given to every method that has such an option
+    path_statistics: Callable[..., dict[str, float]] | None = None  # of generated paths, the reference's, and times
+    law_statistics: Callable[..., dict[str, float]] | None = None  # of a model, over states
+    statistics: Mapping[str, str] = field(default_factory=dict)  # names of all of them, with their headings
 
 
 @dataclass(frozen=True)

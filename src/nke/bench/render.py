@@ -5,7 +5,6 @@ import io
 import math
 from collections.abc import Sequence
 
-from nke.bench.methods import METHODS
 from nke.bench.summary import Cell, Table
 
 
@@ -18,7 +17,7 @@ def _markdown(table: Table) -> str:
     lines.append("| --- |" + " ---: |" * len(table.headings))
     for method, row in table.rows.items():
         cells = [f"**{text(cell)}**" if cell.best else text(cell) for cell in row]
-        lines.append(f"| {METHODS[method].label} | {' | '.join(cells)} |")
+        lines.append(f"| {table.label(method)} | {' | '.join(cells)} |")
     return "\n".join([*lines, *(f"\n{note}" for note in table.notes)])
 
 
@@ -54,7 +53,7 @@ def _latex(table: Table) -> str:
     lines += [rf"\label{{tab:{table.system}-{table.name}}}", rf"\begin{{tabular}}{{l{'c' * len(table.headings)}}}"]
     lines += [r"\toprule", " & ".join(["Method", *map(_escaped, table.headings)]) + r" \\", r"\midrule"]
     for method, row in table.rows.items():
-        lines.append(" & ".join([_escaped(METHODS[method].label), *map(_latex_cell, row)]) + r" \\")
+        lines.append(" & ".join([_escaped(table.label(method)), *map(_latex_cell, row)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", *(rf"\\ {_escaped(note)}" for note in table.notes), r"\end{table}"]
     return "\n".join(lines) + "\n"
 

@@ -1,7 +1,7 @@
 """From records to tables: mean and spread over seeds, ratios to the floor, what is best."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class Table:
     headings: tuple[str, ...]
     rows: dict[str, tuple[Cell, ...]]  # by method
     notes: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)  # of methods that are called otherwise here
+
+    def label(self, method: str) -> str:
+        return self.labels.get(method, METHODS[method].label)
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,10 @@ def tables(case: Case, records: Records) -> list[Table]:
     """All tables of one system."""
     by_method = {m: {k[2]: r for k, r in records.items() if k[:2] == (case.name, m)} for m in METHODS}
     by_method = {method: found for method, found in by_method.items() if found}
-    made = [_table(name, case, by_method, *LAYOUTS[name]) for name in LAYOUTS]
-    return [*made, _excess(case, by_method), _paired(case, by_method), _times(case, by_method)]
+    layouts = LAYOUTS | {"statistics": ("physics", [metric(*item, better=0) for item in case.statistics.items()])}
+    made = [_table(name, case, by_method, *layout) for name, layout in layouts.items()]
+    made += [_excess(case, by_method), _paired(case, by_method), _times(case, by_method)]
+    return [replace(table, labels=case.labels) for table in made]
 
 
 BySeed = dict[int, dict[str, Any]]

@@ -21,6 +21,12 @@ def fit(
         bool | None, typer.Option("--jumps/--no-jumps", help="Decided from the data unless said.", show_default=False)
     ] = None,
     method: Annotated[str, typer.Option(help="likelihood, or moments (the paper's own; equal steps).")] = "likelihood",
+    kinetic: Annotated[
+        str | None, typer.Option(help="Positions with their velocities, x:vx,y:vy.", show_default=False)
+    ] = None,
+    invariant: Annotated[
+        str | None, typer.Option(help="Columns on which the law does not depend, x,y.", show_default=False)
+    ] = None,
     training_steps: Annotated[
         int | None, typer.Option(min=1, help="Fewer: quicker, rougher. By the amount of data.", show_default=False)
     ] = None,
@@ -46,9 +52,8 @@ def fit(
     from nke.fitting import fit as learn
 
     try:
-        result = learn(
-            recorded, _method(method, training_steps, recorded), jumps=jumps, seed=seed, checkpoint=checkpoint
-        )
+        how = _method(method, training_steps, recorded, _known(kinetic, invariant))
+        result = learn(recorded, how, jumps=jumps, seed=seed, checkpoint=checkpoint)
     except KeyboardInterrupt:
         if checkpoint is not None:
             note(f"the fit is kept in {checkpoint}; the same command goes on from there")
@@ -66,13 +71,27 @@ def _require_folder(output: Path) -> None:
         raise ValueError(f"expected a file name for the output, but {output} is a folder; add a name to it")
 
 
-def _method(name: str, steps: int | None, data) -> Any:
+def _known(kinetic: str | None, invariant: str | None) -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    if kinetic is not None:
+        pairs = [pair.split(":") for pair in kinetic.split(",")]
+        if any(len(pair) != 2 or not all(pair) for pair in pairs):
+            raise typer.BadParameter(f"expected x:vx,y:vy, but got {kinetic!r}", param_hint="--kinetic")
+        known["kinetic"] = dict(pairs)
+    if invariant is not None:
+        known["invariant"] = tuple(invariant.split(","))
+    return known
+
+
+def _method(name: str, steps: int | None, data, known: dict[str, Any]) -> Any:
     from dataclasses import replace
 
     from nke.fitting import Likelihood, MomentMatching
     from nke.fitting.likelihood import schedule_for
 
-    method = Likelihood() if name == "likelihood" else MomentMatching()
+    if known and name != "likelihood":
+        raise typer.BadParameter("expected --kinetic and --invariant only with --method likelihood")
+    method = Likelihood(**known) if name == "likelihood" else MomentMatching()
     if steps is None:
         return method
     schedule = method.schedule or schedule_for(data.dimension, len(data.transitions()))

@@ -1,6 +1,7 @@
 """The dimensionless coordinates in which training runs, and the way back to the user's units."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,9 +94,12 @@ class Coordinates:
     def rate_back(self, r: Shaped[Array, "*batch"] | list | float) -> Float64[np.ndarray, "*batch"]:
         return np.asarray(_float64(r) / self.time_unit)
 
-    def log_density_back(self, logp: Shaped[Array, "*batch"] | list | float) -> Float64[np.ndarray, "*batch"]:
-        """log p_X(x) = log p_Z(z) − Σ log scale."""
-        return np.asarray(_float64(logp) - np.log(self.scale).sum())
+    def log_density_back(
+        self, logp: Shaped[Array, "*batch"] | list | float, axes: Sequence[int] | None = None
+    ) -> Float64[np.ndarray, "*batch"]:
+        """log p_X(x) = log p_Z(z) − Σ log scale; a density of some of the coordinates where ``axes`` names them."""
+        scale = self.scale if axes is None else self.scale[list(axes)]
+        return np.asarray(_float64(logp) - np.log(scale).sum())
 
 
 def _float64(x: Shaped[Array, "..."] | list | float) -> Float64[np.ndarray, "..."]:

@@ -1,7 +1,7 @@
 """The Kolmogorov likelihood: each observed state pushed through the learned equation, the next one scored."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -15,12 +15,13 @@ from jaxtyping import Array, Float, Int
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.beginning import NOISES, Beginning, Form, float32
 from nke.fitting.jump_detection import has_jumps
-from nke.fitting.loop import CHUNK, Blocks, FitRun, Loss, Schedule, Trainer, losses
+from nke.fitting.kinetic import known_frame
+from nke.fitting.loop import CHUNK, Blocks, FitRun, Schedule, Trainer, losses
 from nke.fitting.result import FitResult
 from nke.fitting.start import motion_size
-from nke.fitting.words import jumps_in_words, step_in_words, warn_of_jumps
+from nke.fitting.words import jumps_in_words, resolution_in_words, step_in_words, warn_of_jumps
 from nke.model import Model
-from nke.operators import ForwardPacket, Generator, JumpNetwork, PoissonJump, TransitionRule
+from nke.operators import ForwardPacket, Generator, PoissonJump, TransitionRule
 
 SOME = 100_000  # transitions that averages of the data are taken over
 SKEW = 2.0  # preference for large motions in the batches of a fit with jumps: see docs/design.md
@@ -52,7 +53,7 @@ class TransitionLoss(eqx.Module):
     rule: TransitionRule
 
     def __call__(self, generator: Generator, data: Steps, i: Int[Array, ""]) -> Float[Array, ""]:
-        return -self.rule.displacement(generator, data.x[i], data.step[i]).log_prob(data.displacement[i])
+        return -self.rule.log_prob(generator, data.x[i], data.displacement[i], data.step[i])
 
 
 @dataclass(frozen=True)
@@ -64,19 +65,24 @@ class Likelihood:
     ``substeps`` cuts each step of the discrete model; None leaves the choice to short runs, compared by their
     held-out likelihood. ``components`` is the number of Gaussians in the law of one jump (None: up to four, as many
     as the displacements ask for); their means and covariances are "shared" by all states, only rate and shares
-    depending on them, or "state-dependent" (``jump_shapes``). ``width`` and ``depth`` are those of the networks. The
-    best parameters on a held-out share are kept. ``rule`` is the discrete model of one step. Without a ``schedule``
-    training takes 1000 steps per coordinate, at most 3000, and with little data down to a third of that, at least 600;
-    one of your own replaces all of the default one, its weight decay and patience too.
+    depending on them, or "state-dependent" (``jump_shapes``; None: as the displacements ask for). ``width`` and
+    ``depth`` are those of the networks. The best parameters on a held-out share are kept. ``kinetic`` names the
+    coordinates that are positions of others, ``{"x": "vx"}``: dx = vx dt is then taken as known, and only the others
+    are learned and scored; ``invariant`` names those on which the law does not depend, as in a space that is the same
+    everywhere. ``rule`` is the discrete model of one step. Without a ``schedule`` training takes 1000 steps per
+    coordinate, at most 3000, and with little data down to a third of that, at least 600; one of your own replaces all
+    of the default one, its weight decay and patience too.
     """
 
     components: int | None = None
-    jump_shapes: str = "shared"
+    jump_shapes: str | None = None
     noise: str | None = None
     substeps: int | None = None
     width: int = 64
     depth: int = 2
     held_out: float = 0.1
+    kinetic: Mapping[str, str] | None = None
+    invariant: Sequence[str] = ()
     rule: TransitionRule = field(default_factory=ForwardPacket)
     schedule: Schedule | None = None
 
@@ -90,9 +96,9 @@ class Likelihood:
             raise ValueError("expected components, width, depth ≥ 1 and held_out between 0 and 1")
         if self.noise is not None and self.noise not in NOISES:
             raise ValueError(f"expected noise to be None or one of {', '.join(NOISES)}, but got {self.noise!r}")
-        if self.jump_shapes not in JUMP_SHAPES:
+        if self.jump_shapes is not None and self.jump_shapes not in JUMP_SHAPES:
             raise ValueError(
-                f"expected jump_shapes to be one of {', '.join(JUMP_SHAPES)}, but got {self.jump_shapes!r}"
+                f"expected jump_shapes to be None or one of {', '.join(JUMP_SHAPES)}, but got {self.jump_shapes!r}"
             )
         if self.substeps is not None and not 1 <= self.substeps <= MOST_SUBSTEPS:
             raise ValueError(f"expected substeps between 1 and {MOST_SUBSTEPS}, or None, but got {self.substeps}")
@@ -110,8 +116,12 @@ class Likelihood:
         if words:
             decided["jumps"] = words
         trainer = run.trainer(self.schedule or schedule_for(data.dimension, len(training)))
-        start = Beginning(some, coordinates, found, self, run.seed)
-        blocks = [_blocks(part, coordinates, SKEW if found else 1.0) for part in (training, checking)]
+        frame = known_frame(self.kinetic or {}, self.invariant, data.names, some, coordinates)
+        start = Beginning(some, coordinates, found, self, run.seed, frame)
+        if start.noiseless.any():
+            decided["resolution"] = resolution_in_words(start, data.names)
+        skew = SKEW if found else 1.0
+        blocks = [_blocks(part, coordinates, skew, start.free) for part in (training, checking)]
         prepared = time.perf_counter() - clock
         form, decided["noise"] = self._choose(start, blocks, trainer)
         decided["method"] = (
@@ -119,23 +129,23 @@ class Likelihood:
             f"{form.degree} and network; {form.substeps} sub-step{'s' if form.substeps > 1 else ''}; networks of "
             f"{self.depth} × {self.width}"
         )
-        rule = self._rule(form)
-        generator = trainer.train("likelihood", self.loss(form), start.generator(form, trainer.key), blocks)
+        rule = self._rule(form, start)
+        generator = trainer.train("likelihood", TransitionLoss(rule), start.generator(form, trainer.key), blocks)
         if found:
             generator = _pruned(generator, float32(start.x))
         model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
         checked = _some(checking, np.random.default_rng(run.seed))
         if found:
-            decided |= jumps_in_words(model, checked)
+            decided |= jumps_in_words(model, checked, start.shapes_in_words)
         decided["step"] = step_in_words(model, checked)
         decided["score"] = f"{_score(model, checked):.4f} mean log density per held-out transition"
         return FitResult(model, trainer.history, {"preparation": prepared, **trainer.timings()}, decided)
 
-    def loss(self, form: Form) -> Loss:
-        return TransitionLoss(self._rule(form))
-
-    def _rule(self, form: Form) -> TransitionRule:
-        return replace(self.rule, substeps=form.substeps) if isinstance(self.rule, ForwardPacket) else self.rule
+    def _rule(self, form: Form, start: Beginning) -> TransitionRule:
+        if not isinstance(self.rule, ForwardPacket):
+            return self.rule
+        resolution = tuple(map(float, start.resolution)) if start.noiseless.any() else None
+        return replace(self.rule, substeps=form.substeps, resolution=resolution)
 
     def _choose(self, start: Beginning, blocks: list[Blocks], trainer: Trainer) -> tuple[Form, str]:
         """The form of the model by short runs, one question after the other; and the evidence in words."""
@@ -145,7 +155,7 @@ class Likelihood:
 
         def score(form: Form) -> np.ndarray:
             if form not in scores:
-                loss, begin = self.loss(form), start.generator(form, trainer.key)
+                loss, begin = TransitionLoss(self._rule(form, start)), start.generator(form, trainer.key)
                 tried = trainer.train(f"trial: {form}", loss, begin, blocks, TRIAL)
                 scores[form] = np.asarray(losses(loss, tried, blocks[1]), np.float64)
             return scores[form]
@@ -174,13 +184,12 @@ def _pruned(generator: Generator, x: Float[Array, "t d"]) -> Generator:
     """Without the components of the jump law that are hardly ever used."""
     jump = generator.jump
     assert isinstance(jump, PoissonJump)
-    network = jump.measure
-    assert isinstance(network, JumpNetwork)
+    network = jump.network
     share = np.asarray(jnp.mean(jax.vmap(lambda x: network(x)[1].weights)(x), axis=0))
     keep = [k for k in range(network.components) if share[k] > UNUSED]
     if len(keep) == network.components:
         return generator
-    return eqx.tree_at(lambda g: g.jump.measure, generator, network.prune(keep))
+    return eqx.tree_at(lambda g: g.jump.network, generator, network.prune(keep))
 
 
 def _paired(difference: Float[np.ndarray, " t"]) -> tuple[float, float]:
@@ -205,10 +214,10 @@ def _some(part: Transitions, rng: np.random.Generator) -> Transitions:
     return part if len(part) <= SOME else part.take(np.sort(rng.choice(len(part), SOME, replace=False)))
 
 
-def _blocks(part: Transitions, coordinates: Coordinates, skew: float) -> Blocks:
+def _blocks(part: Transitions, coordinates: Coordinates, skew: float, free: Int[np.ndarray, " r"]) -> Blocks:
     """Transitions by falling size of the motion: every batch then has its share of large and small ones."""
     moved, step = coordinates.displacement_to(part.displacement), coordinates.step_to(part.step)
-    order = _largest_first(motion_size(moved, step))
+    order = _largest_first(motion_size(moved[:, free], step))
     steps = Steps(float32(coordinates.to(part.x)[order]), float32(moved[order]), float32(step[order]))
     return Blocks(steps, len(part), 1, skew)
 

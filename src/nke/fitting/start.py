@@ -8,22 +8,28 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 from nke.arrays import log_normal_density, outer
 from nke.data import Coordinates
 from nke.mixtures import GaussianMixture
+from nke.operators import monomials
 
 NEAR_ZERO = 0.05  # share of the median state below which relative noise no longer falls with the state
 MOST_COMPONENTS = 4  # Gaussians in the law of a jump that are tried
 MOST_JUMPS = 1500  # jumps that the law is fitted to
 FEWEST_JUMPS = 20  # for every one of its Gaussians
 TELLING = 0.05  # held-out nats per jump that another Gaussian must bring
+CLEAR_JUMPS, CLEARLY_TELLING = 6000, 0.01  # the same two where there is no noise to take for a jump
 RARE, SMALL = 0.06, 3.0  # share of the jumps, size over the noise below which one is not believed
 ITERATIONS = 20
+FOLLOWS = 0.05  # share of the variance of jumps that must depend on the state before their shapes do
+BEYOND_CHANCE = 4.0  # standard deviations
 FIRST_GUESS = 0.05  # share of the largest displacements taken for jumps at first
 RIDGE = 1e-4  # of the least squares, in units of the mean square of a column
 LEAST = 1e-5  # share of steps with a jump
+NOISELESS = 1e-4  # noise of a step, in standard deviations of the data, that counts as none
+RESOLUTION = 1e-3  # with which the motion of a coordinate without noise is read, likewise
 
 
 class Start(NamedTuple):
@@ -43,37 +49,53 @@ class Start(NamedTuple):
         jumped = log_normal_density(moved, step[:, None, None] * self.spread + self.jump)
         return np.logaddexp(np.log1p(-chance) + calm, np.log(chance) + jumped)
 
+    def read_with(self, resolution: Float[np.ndarray, " d"], step: float) -> "Start":
+        """The calm noise of coordinates with a resolution replaced by it."""
+        noisy = resolution == 0
+        return self._replace(spread=self.spread * np.outer(noisy, noisy) + np.diag(resolution**2 / step))
 
-def start_without_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Start:
+
+def start_without_jumps(
+    moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"], least: Float[np.ndarray, " d"] | float = 0.0
+) -> Start:
+    """``least``: noise of a step below which none is told from it."""
     calm = np.zeros(len(step))
-    return Start(*_covariances(moved, step, calm), 0.0, calm)
+    return Start(*_covariances(moved, step, calm, least), 0.0, calm)
 
 
-def start_with_jumps(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Start:
+def start_with_jumps(
+    moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"], least: Float[np.ndarray, " d"] | float = 0.0
+) -> Start:
     jumped = _largest(motion_size(moved, step))
-    spread, jump = _covariances(moved, step, jumped)
+    spread, jump = _covariances(moved, step, jumped, least)
     for _ in range(ITERATIONS):
         chance = np.clip(jumped.mean(), LEAST, 1 - LEAST)
         calm = log_normal_density(moved, step[:, None, None] * spread)
         jumped = expit(logit(chance) + log_normal_density(moved, step[:, None, None] * spread + jump) - calm)
-        spread, jump = _covariances(moved, step, jumped)
+        spread, jump = _covariances(moved, step, jumped, least)
     return Start(spread, jump, max(float(jumped.mean()), LEAST) / float(step.mean()), jumped)
 
 
 def jump_law(
-    start: Start, moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"], components: int | None, seed: int
+    start: Start,
+    moved: Float[np.ndarray, "t d"],
+    step: Float[np.ndarray, " t"],
+    components: int | None,
+    seed: int,
+    clear: bool = False,
 ) -> GaussianMixture | None:
     """The law of one jump, noise included, from displacements drawn by the chance that they held a jump.
 
     That chance is read off one wide Gaussian at first, and then off the law found. ``components`` None: as many as
     held-out jumps ask for, without those that are rare or no wider than the noise. None where jumps are too few.
+    ``clear``: there is no noise between the jumps.
     """
     rng, jumped = np.random.default_rng(seed), start.jumped
     count, law = components, None
     for _ in range(2):
         drawn = np.flatnonzero(rng.random(len(moved)) < jumped)
-        jumps = moved[rng.permutation(drawn)[:MOST_JUMPS]]
-        count = count or _count(jumps, seed)
+        jumps = moved[rng.permutation(drawn)[: CLEAR_JUMPS if clear else MOST_JUMPS]]
+        count = count or _count(jumps, seed, CLEARLY_TELLING if clear else TELLING)
         if len(jumps) < FEWEST_JUMPS * count:
             return None
         law = GaussianMixture.fit(jumps, count, seed)
@@ -87,7 +109,7 @@ def jump_law(
     return law
 
 
-def _count(jumps: Float[np.ndarray, "n d"], seed: int) -> int:
+def _count(jumps: Float[np.ndarray, "n d"], seed: int, telling: float) -> int:
     """How many Gaussians half of the jumps need to predict the other half."""
     train, check = jumps[::2], jumps[1::2]
     best, count = -np.inf, 1
@@ -95,7 +117,7 @@ def _count(jumps: Float[np.ndarray, "n d"], seed: int) -> int:
         if len(train) < FEWEST_JUMPS * k:
             break
         reached = float(GaussianMixture.fit(train, k, seed).log_prob(check).mean())
-        if reached < best + TELLING:
+        if reached < best + telling:
             break
         best, count = reached, k
     return count
@@ -109,6 +131,44 @@ def _telling(law: GaussianMixture, noise: Float[np.ndarray, "d d"]) -> GaussianM
     keep = keep if keep.any() else np.ones_like(keep)
     weights = law.weights[keep] / law.weights[keep].sum()
     return GaussianMixture(weights, law.means[keep], law.covariances[keep])
+
+
+def jumps_follow_the_state(
+    law: GaussianMixture,
+    moved: Float[np.ndarray, "t r"],
+    jumped: Float[np.ndarray, " t"],
+    x: Float[np.ndarray, "t d"],
+) -> tuple[bool, float]:
+    """Whether jumps of one and the same Gaussian of the law differ from state to state, and by what share.
+
+    The share is that of the variance of the jumps, or of their squares, that a quadratic function of the state
+    explains; it must be beyond chance as well.
+    """
+    terms = np.asarray(monomials(x, 2))
+    columns = np.concatenate([np.ones((len(x), 1)), terms - terms.mean(axis=0)], axis=1)
+    shapes = zip(law.means, law.covariances, strict=True)
+    density = np.stack([log_normal_density(moved - mean, covariance[None]) for mean, covariance in shapes])
+    members = jumped * softmax(density + np.log(law.weights)[:, None], axis=0)
+    shares = []
+    for power in (1, 2):
+        # Of every Gaussian: the sums of squares that are left, and all.
+        sums = [_squares(columns, (moved - member @ moved / member.sum()) ** power, member) for member in members]
+        left, total = np.sum(sums, axis=0)
+        shares.append(1 - left / total)
+    freedom = len(members) * (np.linalg.matrix_rank(columns) - 1)
+    chance = (freedom + BEYOND_CHANCE * np.sqrt(2 * freedom)) / members.sum()
+    return bool(max(shares) > max(FOLLOWS, chance)), max(shares)
+
+
+def _squares(
+    columns: Float[np.ndarray, "t n"], target: Float[np.ndarray, "t d"], weight: Float[np.ndarray, " t"]
+) -> tuple[float, float]:
+    """Weighted sums of squares of standardised targets: what a regression on the columns leaves, and all."""
+    target = target - weight @ target / weight.sum()
+    target = target / np.sqrt(weight @ target**2 / weight.sum())
+    root = np.sqrt(weight)[:, None]
+    found = np.linalg.lstsq(root * columns, root * target, rcond=1e-6)[0]
+    return float(weight @ np.sum((target - columns @ found) ** 2, axis=1)), float(weight.sum() * target.shape[1])
 
 
 def near_zero(x: Float[np.ndarray, "t d"], coordinates: Coordinates) -> tuple[np.ndarray, np.ndarray]:
@@ -154,10 +214,11 @@ def motion_size(moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) 
     return np.sqrt(np.sum((moved / np.where(scale > 0, scale, 1.0)) ** 2, axis=1) / step)
 
 
-def _covariances(moved, step, jumped) -> tuple[Float[np.ndarray, "d d"], Float[np.ndarray, "d d"]]:
+def _covariances(moved, step, jumped, least) -> tuple[Float[np.ndarray, "d d"], Float[np.ndarray, "d d"]]:
     """Of the calm motion per unit time, and of the jumps; positive definite also where nothing moves."""
     calm = 1 - jumped
-    spread = _positive((moved.T * (calm / step)) @ moved / max(calm.sum(), 1.0))
+    spread = (moved.T * (calm / step)) @ moved / max(calm.sum(), 1.0)
+    spread = _positive(spread + np.diag(np.maximum(least**2 / np.median(step) - np.diag(spread), 0.0)))
     total = (moved.T * jumped) @ moved / max(jumped.sum(), 1.0)
     return spread, _positive(total)
 

@@ -1,15 +1,17 @@
 """What a fit found, in words; and warnings where it is not to be trusted."""
 
 import warnings
+from collections.abc import Sequence
 
 import jax
 import numpy as np
 
 from nke.data import Transitions
-from nke.fitting.beginning import float32
+from nke.fitting.beginning import Beginning, float32
+from nke.fitting.start import RESOLUTION
 from nke.model import Model
 from nke.model.evaluation import changes
-from nke.operators import JumpNetwork, PoissonJump
+from nke.operators import PoissonJump
 
 COARSE = 0.35  # change of the drift over one step above which the step is called too coarse
 MANY_JUMPS = 0.5  # expected jumps per step above which single jumps can no longer be told apart
@@ -39,10 +41,14 @@ def step_in_words(model: Model, part: Transitions) -> str:
     return f"{model.step:g}; over one the drift typically changes by {typical:.0%} of itself"
 
 
-def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
+def resolution_in_words(start: Beginning, names: Sequence[str]) -> str:
+    still = ", ".join(names[int(i)] for i in start.free[start.noiseless])
+    return f"{still} without noise between jumps: read to {RESOLUTION:g} of the standard deviation in the density"
+
+
+def jumps_in_words(model: Model, part: Transitions, shapes: str) -> dict[str, str]:
     """Rate and size of the jumps; warns where they cannot be trusted."""
     assert isinstance(model.generator.jump, PoissonJump)
-    assert isinstance(model.generator.jump.measure, JumpNetwork)
     rate = model.jump_rate(part.x)
     low, middle, high = np.quantile(rate, [0.05, 0.5, 0.95])
     expected = float((rate * part.step).mean())
@@ -53,7 +59,7 @@ def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
             UserWarning,
             stacklevel=2,
         )
-    network = model.generator.jump.measure
+    network = model.generator.jump.network
     states = float32(model.coordinates.to(part.x))
     size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
     if size.min() < SMALL_JUMPS:
@@ -68,6 +74,7 @@ def jumps_in_words(model: Model, part: Transitions) -> dict[str, str]:
         "jump rate": f"{middle:.3g} per unit time (5 % to 95 % of the states: {low:.3g} to {high:.3g}), "
         f"{expected:.2g} a step",
         "jump law": f"{network.components} Gaussian{'s' if network.components > 1 else ''}"
-        + (", their shapes depending on the state" if network.moving else ""),
+        + (", shapes depending on the state" if network.moving else ", the same shapes in every state")
+        + (f": {shapes}" if shapes else ""),
         "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step, component by component",
     }

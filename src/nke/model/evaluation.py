@@ -71,7 +71,7 @@ def log_prob(
     moved: Float[Array, "n d"],
     step: Float[Array, " n"],
 ) -> Float[Array, " n"]:
-    return displacement(rule, generator, z, step).log_prob(moved)
+    return jax.vmap(lambda z, moved, step: rule.log_prob(generator, z, moved, step))(z, moved, step)
 
 
 @eqx.filter_jit
@@ -83,7 +83,7 @@ def changes(
 
     def change(z, step, xi):
         here, drift = g(z), f(z)
-        there, later = g(z + jnp.sqrt(step) * here @ xi), f(z + step * drift)
+        there, later = g(z + jnp.sqrt(step) * here @ xi[: here.shape[1]]), f(z + step * drift)
         return _relative(there - here, here), _relative(later - drift, drift)
 
     return jax.vmap(change)(z, jnp.broadcast_to(step, z.shape[:1]), jax.random.normal(key, z.shape))

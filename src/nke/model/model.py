@@ -85,7 +85,11 @@ class Model:
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
-        """Log density of being at ``x_next`` a time ``step`` after ``x``, in physical units."""
+        """Log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
+
+        Where positions follow from their velocities it is the density of the other coordinates; where there is no noise
+        at all, of the state read with the resolution that the fit reports.
+        """
         self._enter(x_next)
         z, _ = self._enter(x)
         moved = np.asarray(x_next, np.float64) - np.asarray(x, np.float64)
@@ -98,7 +102,8 @@ class Model:
             moved,
             self._steps(step, batch),
         )
-        return self.coordinates.log_density_back(log_density).reshape(batch)
+        frame = self.generator.frame
+        return self.coordinates.log_density_back(log_density, frame and frame.free).reshape(batch)
 
     def score(self, data: Trajectories) -> float:
         """Mean log transition density per transition."""

@@ -31,9 +31,13 @@ from nke.operators import (
     EulerMaruyama,
     FiniteTimeJump,
     ForwardPacket,
+    Frame,
     FullFactor,
     Generator,
     JumpNetwork,
+    KineticDrift,
+    KineticFactor,
+    KineticJump,
     LieTrotter,
     MixtureDensityNetwork,
     PoissonJump,
@@ -42,6 +46,7 @@ from nke.operators import (
     Strang,
     TransitionRule,
 )
+from nke.operators.networks import Fixed
 
 if TYPE_CHECKING:
     from nke.model.model import Model
@@ -51,6 +56,7 @@ FORMAT_VERSION = 4
 VERSION = version("nke")
 RULES = {cls.__name__: cls for cls in (ForwardPacket, EulerMaruyama)}
 FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ScalarFactor, ConstantFactor, RelativeFactor)}
+FRAME = ("positions", "velocities", "invariant")
 SPLITTINGS = {cls.__name__: cls for cls in (Strang, LieTrotter, Euler)}
 
 
@@ -127,6 +133,8 @@ def _describe(model: "Model") -> dict[str, Any]:
     """The configuration that rebuilds the model's structure."""
     generator = model.generator
     drift, factor, jump = generator.advection.drift, generator.diffusion.factor, generator.jump
+    if isinstance(drift, KineticDrift) and isinstance(factor, KineticFactor):
+        drift, factor = drift.free, factor.free
     if not isinstance(drift, DriftNetwork) or type(factor).__name__ not in FACTORS:
         raise TypeError("only models whose coefficients are networks of nke can be saved")
     config: dict[str, Any] = {
@@ -146,6 +154,10 @@ def _describe(model: "Model") -> dict[str, Any]:
         config["splitting"] = type(model.splitting).__name__
     if isinstance(model.rule, ForwardPacket):
         config["rule"]["substeps"] = model.rule.substeps
+        if model.rule.resolution is not None:
+            config["rule"]["resolution"] = model.rule.resolution
+    if generator.frame is not None:
+        config["frame"] = {name: getattr(generator.frame, name) for name in FRAME}
     if isinstance(factor, FullFactor | DiagonalFactor | ScalarFactor | RelativeFactor):
         config["diffusion"] |= _sizes(factor.body.mlp)
     if isinstance(jump, FiniteTimeJump):
@@ -155,13 +167,13 @@ def _describe(model: "Model") -> dict[str, Any]:
             "components": jump.network.components,
             **_sizes(jump.network.mlp),
         }
-    elif isinstance(jump, PoissonJump) and isinstance(jump.measure, JumpNetwork):
+    elif isinstance(jump, PoissonJump) and isinstance(jump.measure, JumpNetwork | KineticJump):
         config["jump"] = {
             "kind": "PoissonJump",
             "order": jump.order,
-            "components": jump.measure.components,
-            "moving": jump.measure.moving,
-            **_sizes(jump.measure.mlp),
+            "components": jump.network.components,
+            "moving": jump.network.moving,
+            **_sizes(jump.network.mlp),
         }
     elif jump is not None:
         raise TypeError(f"a jump of type {type(jump).__name__} cannot be saved")
@@ -174,26 +186,41 @@ def _sizes(mlp: eqx.nn.MLP) -> dict[str, int]:
 
 def _rule(config: dict[str, Any]) -> TransitionRule:
     options = dict(config)
+    if "resolution" in options:
+        options["resolution"] = tuple(options["resolution"])
     return RULES[options.pop("kind")](**options)
 
 
 def _skeleton(config: dict[str, Any]) -> Generator:
     """A generator of the right structure, its arrays still to be filled."""
-    d, key = len(config["names"]), jax.random.key(0)
-    diffusion = dict(config["diffusion"])
+    d, key, frame = len(config["names"]), jax.random.key(0), _frame(config)
+    r = d if frame is None else len(frame.free)
+    diffusion, inputs = dict(config["diffusion"]), {} if frame is None else {"inputs": d}
     if diffusion["kind"] == RelativeFactor.__name__:
-        diffusion |= {"origin": jnp.zeros(d), "size": jnp.ones(d)}
-    factor = FACTORS[diffusion.pop("kind")](jnp.eye(d), **diffusion, key=key)
+        diffusion |= {"origin": jnp.zeros(d), "size": jnp.ones(d), "noisy": frame and frame.free}
+    else:
+        diffusion |= inputs
+    factor = FACTORS[diffusion.pop("kind")](jnp.eye(r), **diffusion, key=key)
     jump = config["jump"]
     if jump is not None:
         sizes = (jump["components"], jump["width"], jump["depth"])
         if jump["kind"] == "FiniteTimeJump":
             jump = FiniteTimeJump(MixtureDensityNetwork(jnp.ones(d), 0.5, *sizes, key=key), jump["step"])
         else:
-            network = JumpNetwork(jnp.ones(d), jnp.eye(d), 1.0, *sizes, jump["moving"], key=key)
-            jump = PoissonJump(network, jump["order"])
-    drift = DriftNetwork(jnp.ones(d), **config["drift"], key=key)
-    return Generator(Advection(drift, config["flow_steps"]), Diffusion(factor), jump)
+            network = JumpNetwork(jnp.ones(r), jnp.eye(r), 1.0, *sizes, jump["moving"], **inputs, key=key)
+            jump = PoissonJump(network if frame is None else KineticJump(network, frame), jump["order"])
+    drift = DriftNetwork(jnp.ones(r), **config["drift"], **inputs, key=key)
+    if frame is not None:
+        drift, factor = KineticDrift(drift, frame), KineticFactor(factor, frame)
+    return Generator(Advection(drift, config["flow_steps"]), Diffusion(factor), jump, frame)
+
+
+def _frame(config: dict[str, Any]) -> Frame | None:
+    if "frame" not in config:
+        return None
+    positions, velocities, invariant = (tuple(config["frame"][name]) for name in FRAME)
+    slope, offset = (Fixed(jnp.zeros(len(positions))) for _ in range(2))
+    return Frame(positions, velocities, invariant, len(config["names"]), slope, offset)
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:

@@ -4,6 +4,7 @@ from nke.operators.advection import Advection
 from nke.operators.diffusion import Diffusion
 from nke.operators.generator import Generator
 from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
+from nke.operators.kinetic import Frame, KineticDrift, KineticFactor, KineticJump
 from nke.operators.networks import (
     ConstantFactor,
     DiagonalFactor,
@@ -32,11 +33,15 @@ __all__ = [
     "EulerMaruyama",
     "FiniteTimeJump",
     "ForwardPacket",
+    "Frame",
     "FullFactor",
     "GaussHermite",
     "Generator",
     "Jump",
     "JumpNetwork",
+    "KineticDrift",
+    "KineticFactor",
+    "KineticJump",
     "LieTrotter",
     "MixtureDensityNetwork",
     "Noise",

@@ -16,7 +16,8 @@ from jaxtyping import Array, Float
 
 from nke.arrays import cholesky, outer, symmetrise
 from nke.mixtures import GaussianMixture
-from nke.operators.networks import MixtureDensityNetwork
+from nke.operators.kinetic import KineticJump
+from nke.operators.networks import JumpNetwork, MixtureDensityNetwork
 from nke.operators.operator import Noise, Operator, PacketRate, Step
 from nke.operators.quadrature import Quadrature
 
@@ -117,6 +118,14 @@ class PoissonJump(Jump):
     @classmethod
     def from_functions(cls, rate: Callable, law: Callable, order: int = 1) -> "PoissonJump":
         return cls(lambda x: (rate(x), law(x)), order)
+
+    @property
+    def network(self) -> JumpNetwork:
+        """That of a learned measure."""
+        network = self.measure.free if isinstance(self.measure, KineticJump) else self.measure
+        if not isinstance(network, JumpNetwork):
+            raise TypeError(f"a jump measure of type {type(self.measure).__name__} has no network")
+        return network
 
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         return self.measure(x)[0]

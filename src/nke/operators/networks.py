@@ -94,16 +94,28 @@ def _factor(raw: Float[Array, " n"], d: int, positive: Callable[[Array], Array] 
 
 
 class DriftNetwork(eqx.Module):
-    """f(x) = scale · (polynomial(x) + network(x)), the polynomial of degree 1 or 2."""
+    """f(x) = scale · (polynomial(x) + network(x)), the polynomial of degree 1 or 2.
+
+    Like the networks below it may give fewer coordinates than the ``inputs`` of the state (see ``kinetic``).
+    """
 
     body: Smooth
     scale: Fixed
 
-    def __init__(self, scale: Float[Array, " d"], width: int, depth: int, degree: int = 1, *, key: PRNGKeyArray):
-        self.body = Smooth(len(scale), len(scale), width, depth, degree, key=key)
+    def __init__(
+        self,
+        scale: Float[Array, " r"],
+        width: int,
+        depth: int,
+        degree: int = 1,
+        inputs: int | None = None,
+        *,
+        key: PRNGKeyArray,
+    ):
+        self.body = Smooth(inputs or len(scale), len(scale), width, depth, degree, key=key)
         self.scale = Fixed(jnp.asarray(scale))
 
-    def starting_from(self, constant: Float[Array, " d"], slopes: Float[Array, "d n"]) -> "DriftNetwork":
+    def starting_from(self, constant: Float[Array, " r"], slopes: Float[Array, "r n"]) -> "DriftNetwork":
         """With the polynomial b + A·monomials(x) as its start."""
         scale = self.scale.value
         return eqx.tree_at(
@@ -112,7 +124,7 @@ class DriftNetwork(eqx.Module):
             (jnp.asarray(slopes, scale.dtype) / scale[:, None], jnp.asarray(constant, scale.dtype) / scale),
         )
 
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:
         return self.scale.value * self.body(x)
 
 
@@ -122,13 +134,15 @@ class FullFactor(eqx.Module):
     body: Smooth
     start: Fixed
 
-    def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
-        d = len(start)
-        self.body = Smooth(d, d * (d + 1) // 2, width, depth, key=key)
+    def __init__(
+        self, start: Float[Array, "r r"], width: int, depth: int, inputs: int | None = None, *, key: PRNGKeyArray
+    ):
+        r = len(start)
+        self.body = Smooth(inputs or r, r * (r + 1) // 2, width, depth, key=key)
         self.start = Fixed(jnp.asarray(start))
 
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        return self.start.value @ _factor(self.body(x), len(x), _nearly_linear)
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        return self.start.value @ _factor(self.body(x), len(self.start.value), _nearly_linear)
 
 
 class DiagonalFactor(eqx.Module):
@@ -137,11 +151,13 @@ class DiagonalFactor(eqx.Module):
     body: Smooth
     start: Fixed
 
-    def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
-        self.body = Smooth(len(start), len(start), width, depth, key=key)
+    def __init__(
+        self, start: Float[Array, "r r"], width: int, depth: int, inputs: int | None = None, *, key: PRNGKeyArray
+    ):
+        self.body = Smooth(inputs or len(start), len(start), width, depth, key=key)
         self.start = Fixed(jnp.linalg.norm(jnp.asarray(start), axis=-1))
 
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
         return jnp.diag(self.start.value * (_nearly_linear(self.body(x)) + FLOOR))
 
 
@@ -169,44 +185,57 @@ class ConstantFactor(eqx.Module):
     raw: Float[Array, " n"]
     start: Fixed
 
-    def __init__(self, start: Float[Array, "d d"], width: int = 0, depth: int = 0, *, key: PRNGKeyArray):
-        d = len(start)
-        self.raw = jnp.zeros(d * (d + 1) // 2)
+    def __init__(
+        self,
+        start: Float[Array, "r r"],
+        width: int = 0,
+        depth: int = 0,
+        inputs: int | None = None,
+        *,
+        key: PRNGKeyArray,
+    ):
+        r = len(start)
+        self.raw = jnp.zeros(r * (r + 1) // 2)
         self.start = Fixed(jnp.asarray(start))
 
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        return self.start.value @ _factor(self.raw, len(x), _nearly_linear)
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        return self.start.value @ _factor(self.raw, len(self.start.value), _nearly_linear)
 
 
 class RelativeFactor(eqx.Module):
     """g(x) = diag(√(c² + x²))·h(asinh(x/c)), h lower triangular: noise in proportion to the state itself.
 
-    x is the state as the user measures it: ``origin`` is its zero in the coordinates of training, c = ``size``.
+    x is the state as the user measures it: ``origin`` is its zero in the coordinates of training, c = ``size``;
+    ``noisy`` are the coordinates that g gives, if not all.
     """
 
     body: Smooth
     start: Fixed
     origin: Fixed
     size: Fixed
+    noisy: tuple[int, ...] | None = eqx.field(static=True)
 
     def __init__(
         self,
-        start: Float[Array, "d d"],
+        start: Float[Array, "r r"],
         width: int,
         depth: int,
         origin: Float[Array, " d"],
         size: Float[Array, " d"],
+        noisy: tuple[int, ...] | None = None,
         *,
         key: PRNGKeyArray,
     ):
-        d = len(start)
-        self.body = Smooth(d, d * (d + 1) // 2, width, depth, key=key)
+        r = len(start)
+        self.body = Smooth(len(origin), r * (r + 1) // 2, width, depth, key=key)
         self.start, self.origin, self.size = (Fixed(jnp.asarray(a)) for a in (start, origin, size))
+        self.noisy = noisy
 
-    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
-        state, size = x - self.origin.value, self.size.value
-        factor = self.start.value @ _factor(self.body(jnp.arcsinh(state / size)), len(x), _nearly_linear)
-        return jnp.sqrt(size**2 + state**2)[:, None] * factor
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        state, size, start = x - self.origin.value, self.size.value, self.start.value
+        factor = start @ _factor(self.body(jnp.arcsinh(state / size)), len(start), _nearly_linear)
+        amplitude = jnp.sqrt(size**2 + state**2)
+        return (amplitude if self.noisy is None else amplitude[jnp.array(self.noisy)])[:, None] * factor
 
 
 class JumpMixture(NamedTuple):
@@ -289,13 +318,14 @@ class JumpNetwork(eqx.Module):
 
     def __init__(
         self,
-        scale: Float[Array, " d"],
-        noise: Float[Array, "d d"],
+        scale: Float[Array, " r"],
+        noise: Float[Array, "r r"],
         rate: float,
         components: int,
         width: int,
         depth: int,
         moving: bool = False,
+        inputs: int | None = None,
         *,
         key: PRNGKeyArray,
     ):
@@ -303,7 +333,7 @@ class JumpNetwork(eqx.Module):
         d = len(scale)
         mean_key, key = jax.random.split(key)
         entries = d * (d + 1) // 2
-        self.mlp = _mlp(d, 1 + components * (1 + moving * (d + entries)), width, depth, key)
+        self.mlp = _mlp(inputs or d, 1 + components * (1 + moving * (d + entries)), width, depth, key)
         spread = 0.0 if components == 1 else 1.0
         self.means = spread * jax.random.normal(mean_key, (components, d))
         self.factors = jnp.zeros((components, entries))

@@ -27,14 +27,34 @@ STIFF = 2.0  # largest norm of sJ/4: the step is far too coarse for the drift be
 
 class TransitionRule(eqx.Module):
     @abc.abstractmethod
+    def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        """Law of the next state minus x, no coordinate being the position of another."""
+
     def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         """Law of the next state minus x."""
+        law = self._of_the_free(generator, x, step)
+        return law if generator.frame is None else generator.frame.carry(law, x, step)
+
+    def log_prob(
+        self, generator: Generator, x: Float[Array, " d"], moved: Float[Array, " d"], step: Step
+    ) -> Float[Array, ""]:
+        """Log density of the displacement; of the coordinates beside the positions, which follow from them."""
+        frame = generator.frame
+        return self._of_the_free(generator, x, step).log_prob(moved if frame is None else moved[jnp.array(frame.free)])
+
+    def _of_the_free(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        """Positions are held where they are halfway through, which is right to second order in the step."""
+        frame = generator.frame
+        if frame is None:
+            return self.packet(generator, x, step)
+        halfway = x[jnp.array(frame.positions, int)] + step / 2 * frame.velocity(x)
+        return self.packet(generator.without_positions(halfway), x[jnp.array(frame.free)], step)
 
 
 class EulerMaruyama(TransitionRule):
     """H^s(x) * G_{s·f(x), s·a(x)}: everything frozen at x, first order in s. For comparison."""
 
-    def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+    def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         noise = jnp.sqrt(step) * generator.diffusion.factor(x)
         mean, covariance = step * generator.advection.drift(x), noise @ noise.T
         if generator.jump is None:
@@ -61,12 +81,15 @@ class ForwardPacket(TransitionRule):
     and stays sane where the drift is stiff: R decays with −sJ, m − x and sJ are bounded (``FAR``, ``STIFF``), the drift
     after a jump is tamed where s/2·J_k is large. Inner products take a quadrature rule of few points. With ``substeps``
     the motion without a jump is cut into as many, which helps with coarse steps and noise that depends on the state.
+    ``resolution`` is a standard deviation for each coordinate that every packet is blurred by: that of the ruler with
+    which a motion without noise is measured. It belongs to the density, not to the equation, whose noise may vanish.
     """
 
     quadrature: Quadrature = Simplex()
     substeps: int = eqx.field(static=True, default=1)
+    resolution: tuple[float, ...] | None = eqx.field(static=True, default=None)
 
-    def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+    def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         drift = generator.advection.drift
         mean, covariance, halfway = self._without_jumps(generator, x, step)
         if generator.jump is None:
@@ -123,6 +146,8 @@ class ForwardPacket(TransitionRule):
             spread = _regular(gained, THIN)
         assert spread is not None
         assert halfway is not None
+        if self.resolution is not None:
+            spread = spread + jnp.diag(jnp.asarray(self.resolution, x.dtype) ** 2)
         return mean, spread, halfway
 
     def _noise_over(

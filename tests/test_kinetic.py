@@ -1,0 +1,202 @@
+"""Positions that follow their velocities, coordinates that do not matter, and motion without noise."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import nke
+from nke.baselines import EulerMaruyama
+from nke.data import Coordinates
+from nke.fitting import Likelihood
+from nke.fitting.beginning import Beginning
+from nke.fitting.kinetic import known_frame
+from nke.fitting.loop import Schedule
+from nke.fitting.start import RESOLUTION, jumps_follow_the_state
+from nke.mixtures import GaussianMixture
+from nke.model import Model
+from nke.operators import (
+    Advection,
+    Diffusion,
+    ForwardPacket,
+    Frame,
+    Generator,
+    KineticDrift,
+    KineticFactor,
+)
+from nke.operators.networks import Fixed
+from nke.systems import DoubleWell, HarmonicOscillator, RarefiedGas
+
+SYSTEM = HarmonicOscillator()
+PAIR = {"position": "velocity"}
+QUICK = Schedule(steps=400, weight_decay=0.1, particles=512)
+
+
+def exact(system: HarmonicOscillator) -> Model:
+    """The true equation in kinetic form, in raw coordinates."""
+    frame = Frame((0,), (1,), (), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
+    drift = KineticDrift(lambda x: jnp.array([-(system.frequency**2) * x[0] - system.damping * x[1]]), frame)
+    factor = KineticFactor(lambda x: jnp.array([[system.noise]]), frame)
+    raw = Coordinates(np.zeros(2), np.ones(2), 1.0)
+    return Model(
+        Generator(Advection(drift), Diffusion(factor), None, frame), raw, 0.1, system.names, ("", ""), ForwardPacket()
+    )
+
+
+@pytest.fixture(scope="module")
+def oscillator() -> nke.FitResult:
+    data = SYSTEM.simulate(100, seed=0)
+    return nke.fit(data, Likelihood(kinetic=PAIR, noise="constant", width=16, schedule=QUICK), jumps=False)
+
+
+@pytest.fixture(scope="module")
+def sphere() -> nke.FitResult:
+    data = RarefiedGas().simulate(100, seed=0)
+    positions = {f"x{i}": f"v{i}" for i in (1, 2, 3)}
+    method = Likelihood(kinetic=positions, invariant=tuple(positions), width=16, components=1, schedule=QUICK)
+    return nke.fit(data, method)
+
+
+class TestPacket:
+    @pytest.mark.parametrize("part", ["mean", "covariance"])
+    def test_is_of_second_order_in_the_step(self, part):
+        """The velocity's law against the exact one; halving the step leaves an eighth of the error (third order)."""
+        x, errors = np.array([0.7, -0.4]), []
+        for step in (0.2, 0.1):
+            flow, covariance = SYSTEM.transition_matrices(np.array(step))
+            law = exact(SYSTEM).transition(x, step)
+            found, true = {
+                "mean": (law.mean[1], (flow @ x)[1]),
+                "covariance": (law.covariance[1, 1], covariance[1, 1]),
+            }[part]
+            errors.append(abs(found - true))
+        assert errors[0] / errors[1] > 6.0
+        assert errors[1] < 2e-4
+
+    def test_score_is_the_density_of_the_velocity_alone(self):
+        """Its mean is right to 2e-4 at states of order one (above), 1e-3 deviations: 0.03 nats far out at most."""
+        data = SYSTEM.simulate(20, seed=1)
+        seen = data.transitions()
+        flow, covariance = SYSTEM.transition_matrices(seen.step)
+        mean, variance = (flow @ seen.x[..., None])[:, 1, 0], covariance[:, 1, 1]
+        true = -0.5 * (seen.y[:, 1] - mean) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance)
+        found = exact(SYSTEM).log_prob(seen.y, seen.x, seen.step)
+        np.testing.assert_allclose(found, true, atol=0.03)
+
+    def test_positions_move_with_the_mean_velocity_of_the_step(self):
+        """Δq = s (v + Δv/2), so that the law of the whole state is singular."""
+        x, step = np.array([0.7, -0.4]), 0.1
+        law = exact(SYSTEM).transition(x, step)
+        gained = law.mean - x
+        assert gained[0] == pytest.approx(step * (x[1] + gained[1] / 2), rel=1e-5)
+        assert np.linalg.det(law.covariance) == pytest.approx(0.0, abs=1e-12)
+        covariance = SYSTEM.transition_matrices(np.array(step))[1]
+        assert law.covariance[0, 1] == pytest.approx(covariance[0, 1], rel=0.05)
+
+
+class TestFit:
+    def test_positions_have_their_velocity_for_a_drift_and_no_noise(self, oscillator):
+        states = np.random.default_rng(0).standard_normal((50, 2))
+        np.testing.assert_allclose(oscillator.model.drift(states)[:, 0], states[:, 1], rtol=1e-5, atol=1e-6)
+        diffusion = oscillator.model.diffusion(states)
+        assert (diffusion[:, 0] == 0).all()
+        assert (diffusion[:, :, 0] == 0).all()
+
+    def test_the_force_and_the_noise_are_found(self, oscillator):
+        """10,000 steps over T = 1000: the standard error of damping and frequency² is about √(2·0.5/1000) = 0.03."""
+        states = SYSTEM.simulate(20, seed=5).states.reshape(-1, 2)
+        force = oscillator.model.drift(states)[:, 1]
+        slopes = np.linalg.lstsq(states, force, rcond=None)[0]
+        np.testing.assert_allclose(slopes, [-(SYSTEM.frequency**2), -SYSTEM.damping], atol=0.1)
+        noise = oscillator.model.diffusion(states)[:, 1, 1]
+        # Standard error √(2/10,000).
+        np.testing.assert_allclose(noise, SYSTEM.noise**2, rtol=0.045)
+
+    def test_survives_its_file(self, oscillator, sphere, tmp_path):
+        for result in (oscillator, sphere):
+            model, x = result.model, np.random.default_rng(0).standard_normal((4, result.model.dimension))
+            result.save(tmp_path / "model.nke")
+            again = nke.load(tmp_path / "model.nke")
+            np.testing.assert_array_equal(again.drift(x), model.drift(x))
+            np.testing.assert_array_equal(again.log_prob(x + 0.1, x, 0.02), model.log_prob(x + 0.1, x, 0.02))
+            np.testing.assert_array_equal(
+                again.sample(x, [0.0, 0.1, 0.2], seed=1), model.sample(x, [0.0, 0.1, 0.2], seed=1)
+            )
+
+    def test_euler_maruyama_takes_the_same_knowledge(self):
+        data = SYSTEM.simulate(20, seed=0)
+        model = nke.fit(data, EulerMaruyama(kinetic=PAIR, width=8, schedule=replace(QUICK, steps=100))).model
+        states = np.random.default_rng(0).standard_normal((5, 2))
+        np.testing.assert_allclose(model.drift(states)[:, 0], states[:, 1], rtol=1e-5, atol=1e-6)
+
+    def test_names_that_are_not_there_are_refused(self):
+        data = SYSTEM.simulate(4, seed=0)
+        with pytest.raises(ValueError, match=r"kinetic names 'q'.*'position', 'velocity'"):
+            nke.fit(data, Likelihood(kinetic={"q": "velocity"}))
+        with pytest.raises(ValueError, match="invariant names 'q'"):
+            nke.fit(data, Likelihood(invariant=["q"]))
+
+    def test_positions_without_velocities_are_refused(self):
+        data = SYSTEM.simulate(4, seed=0)
+        for pairs in ({"position": "position"}, {"position": "velocity", "velocity": "position"}):
+            with pytest.raises(ValueError, match="leaves nothing to learn"):
+                nke.fit(data, Likelihood(kinetic=pairs))
+
+    def test_wrong_units_are_refused(self):
+        data = SYSTEM.simulate(4, seed=0)
+        millimetres = nke.Trajectories(data.states * [1000.0, 1.0], data.times, data.names)
+        with pytest.raises(ValueError, match=r"moves 1e\+03 times as fast"):
+            nke.fit(millimetres, Likelihood(kinetic=PAIR))
+
+
+class TestWithoutNoise:
+    def test_a_motion_by_jumps_alone_is_said_to_have_no_noise(self, sphere):
+        assert "v1, v2, v3 without noise" in sphere.decided["resolution"]
+        states = np.random.default_rng(0).standard_normal((50, 6))
+        noise = np.sqrt(0.02 * sphere.model.diffusion(states)[:, 3:, 3:].trace(axis1=1, axis2=2) / 3)
+        assert (noise < RESOLUTION * np.sqrt(1.1)).all()
+
+    def test_the_rate_of_collisions_is_found(self, sphere):
+        """About 1730 of them: a standard error of 2.4 %."""
+        gas = RarefiedGas()
+        states = np.asarray(gas.simulate(200, seed=9).states)[:, ::10].reshape(-1, 6)
+        assert sphere.model.jump_rate(states).mean() == pytest.approx(gas.jump_rate(states).mean(), rel=0.075)
+
+    def test_the_law_does_not_depend_on_the_place(self, sphere):
+        here = np.random.default_rng(0).standard_normal((5, 6))
+        there = here + np.array([100.0, -50.0, 3.0, 0.0, 0.0, 0.0])
+        np.testing.assert_array_equal(sphere.model.jump_rate(here), sphere.model.jump_rate(there))
+        np.testing.assert_array_equal(sphere.model.jump_law(here).means, sphere.model.jump_law(there).means)
+        assert (sphere.model.jump_law(here).means[..., :3] == 0).all()
+
+    def test_noise_is_told_from_none(self):
+        """Every coordinate of the double well is noisy; a clock beside it is not."""
+        data = DoubleWell().simulate(50, seed=0)
+        to, method = Coordinates.zscore(data), Likelihood()
+        assert not Beginning(data.transitions(), to, True, method, 0).noiseless.any()
+        clock = np.broadcast_to(np.asarray(data.times)[0][:, None], (*data.states.shape[:2], 1))
+        both = nke.Trajectories(np.concatenate([data.states, clock], axis=-1), data.times)
+        start = Beginning(both.transitions(), Coordinates.zscore(both), True, method, 0)
+        assert start.noiseless.tolist() == [False, False, False, True]
+
+
+class TestJumpShapes:
+    @pytest.mark.parametrize(("pull", "stretch", "follows"), [(0.0, 0.0, False), (0.5, 0.0, True), (0.0, 0.5, True)])
+    def test_jumps_that_follow_the_state_are_noticed(self, pull, stretch, follows):
+        rng = np.random.default_rng(0)
+        x, jumped = rng.standard_normal((4000, 2)), (rng.random(4000) < 0.3).astype(float)
+        jump = -pull * x + np.exp(stretch * x[:, :1]) * rng.standard_normal((4000, 2))
+        moved = jumped[:, None] * jump + 0.01 * rng.standard_normal((4000, 2))
+        law = GaussianMixture.fit(moved[jumped > 0], 1)
+        found, share = jumps_follow_the_state(law, moved, jumped, x)
+        assert found == follows
+        if pull:
+            assert share == pytest.approx(pull**2 / (1 + pull**2), abs=0.04)
+
+    def test_the_gas_asks_for_them_and_the_double_well_does_not(self):
+        gas, names = RarefiedGas().simulate(256, seed=0), {f"x{i}": f"v{i}" for i in (1, 2, 3)}
+        for data, kinetic, expected in ((gas, names, True), (DoubleWell().simulate(256, seed=0), {}, False)):
+            to, seen = Coordinates.zscore(data), data.transitions()
+            frame = known_frame(kinetic, tuple(kinetic), data.names, seen, to)
+            assert Beginning(seen, to, True, Likelihood(), 0, frame).moving == expected
