@@ -3,7 +3,7 @@
 from typing import Any
 
 from nke.cli.options import AsJson, DataFile, ModelFile, Seed, reads_data
-from nke.cli.output import load_data, say, table, working
+from nke.cli.output import load_data, say, table
 
 METRICS = {"mean_mse": "Mean MSE", "covariance_mse": "Covariance MSE", "wasserstein": "Wasserstein"}
 
@@ -21,10 +21,11 @@ def evaluate(
     """
     from nke.evaluation import evaluate as measure
     from nke.model import load
+    from nke.progress import progress_bar
 
     law, recorded = load(model), load_data(data, columns)
-    with working("evaluating"):
-        found = measure(law, recorded, seed)
+    with progress_bar(None) as stage:
+        found = measure(law, recorded, seed, stage)
     count = len(recorded.transitions())
     rows = {"score": f"{found.score:.4f} mean log density over {count} transitions"}
     facts: dict[str, Any] = {"score": found.score, "transitions": count}

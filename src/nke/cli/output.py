@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,15 +40,6 @@ def working(words: str) -> Iterator[None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         bar.add_task(words, total=None)
         yield
-
-
-@contextmanager
-def bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Progress with the time left, on a terminal; yields ``report(steps)``."""
-    from nke.progress import progress_bar
-
-    with progress_bar(None) as stage:
-        yield stage(words, total)
 
 
 def load_data(path: Path, columns: dict[str, Any]) -> "Trajectories":

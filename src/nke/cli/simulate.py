@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nke.cli.options import AsJson, Seed
-from nke.cli.output import bar, say
+from nke.cli.output import say
 
 SYSTEMS = {
     "bimodal-jumps": "BimodalJumps",
@@ -56,12 +56,13 @@ def simulate(
     from nke import systems
     from nke.files import write
     from nke.files.entry import writer_for
+    from nke.progress import progress_bar
 
     writer_for(output)  # before the work, not after it
     chosen = _build(getattr(systems, SYSTEMS[system]), parameters)
     times = _times(chosen, duration, interval)
-    with bar("simulating", len(times) - 1) as report:
-        data = chosen.simulate(trajectories, seed, times=times, report=report)
+    with progress_bar(None) as stage:
+        data = chosen.simulate(trajectories, seed, times=times, report=stage("simulating", len(times) - 1))
     write(data, output)
     facts = {"output": str(output), "system": repr(chosen), "trajectories": len(data), "rows": len(times)}
     say(f"{data}\nsaved to {output}", as_json, facts)
