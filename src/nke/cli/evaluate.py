@@ -14,8 +14,8 @@ def evaluate(
 ) -> None:
     """Score a model on data, and compare simulated paths with recorded ones.
 
-    The score is the mean log density of a recorded transition (higher is better). The distances between recorded and
-    simulated paths, in units of the model's scale, need trajectories recorded at the same times.
+    The score is the mean log density of a recorded transition (higher is better).
+    The distances of paths, in units of the model's scale, need trajectories recorded at the same times.
 
     Example: nke evaluate cells.nke held-out.csv
     """

@@ -22,7 +22,7 @@ def fit(
     ] = None,
     method: Annotated[str, typer.Option(help="likelihood, or moments (the paper's own; equal steps).")] = "likelihood",
     training_steps: Annotated[
-        int | None, typer.Option(min=1, help="Fewer: quicker, rougher. By the amount of data.", show_default=False)
+        int | None, typer.Option(min=1, help="By default by the amount of data. Fewer: rougher.", show_default=False)
     ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder that keeps the state: a stopped fit goes on.", show_default=False)

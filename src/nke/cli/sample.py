@@ -19,7 +19,7 @@ def sample(
     start: Annotated[str | None, typer.Option(help="Start state, with commas between.", show_default=False)] = None,
     duration: Annotated[float | None, typer.Option(help="Time from start to end.", show_default=False)] = None,
     interval: Annotated[
-        float | None, typer.Option(help="Time between records; the model's step.", show_default=False)
+        float | None, typer.Option(help="Time between records; by default the model's step.", show_default=False)
     ] = None,
     paths: Annotated[int, typer.Option(min=1, help="How many, with --start.")] = 100,
     seed: Seed = 0,

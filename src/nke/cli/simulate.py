@@ -30,15 +30,18 @@ def _complete(incomplete: str) -> list[str]:
 
 def simulate(
     system: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(SYSTEMS)}.", autocompletion=_complete, show_default=False)
+        str,
+        typer.Argument(
+            metavar="SYSTEM", help=f"One of {', '.join(SYSTEMS)}.", autocompletion=_complete, show_default=False
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its ending tells the format.")],
     trajectories: Annotated[int, typer.Option(min=1, help="How many.")] = 256,
     duration: Annotated[
-        float | None, typer.Option(help="Time from start to end; the system's own.", show_default=False)
+        float | None, typer.Option(help="Time from start to end; by default the system's own.", show_default=False)
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(help="Time between records; the system's own.", show_default=False)
+        float | None, typer.Option(help="Time between records; by default the system's own.", show_default=False)
     ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated.")
