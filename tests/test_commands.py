@@ -150,7 +150,11 @@ def test_an_interrupted_fit_leaves_nothing_or_a_checkpoint(recorded, tmp_path, m
     assert outcome.exit_code == 1
     assert outcome.stderr.endswith("nke: interrupted\n")
     assert list(tmp_path.iterdir()) == []
-    assert "goes on from there" in run(*asked, "--checkpoint", tmp_path / "kept").stderr
+    kept = tmp_path / "kept"
+    assert "goes on from there" not in run(*asked, "--checkpoint", kept).stderr
+    kept.mkdir()
+    (kept / "likelihood.checkpoint").touch()
+    assert "goes on from there" in run(*asked, "--checkpoint", kept).stderr
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

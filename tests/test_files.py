@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import nke
+import nke.files.text
 from nke.files import to_pandas, to_xarray
 
 ENDINGS = ("csv", "tsv", "npz", "npy", "parquet", "h5", "nc", "zarr")
@@ -68,7 +69,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     path.write_text("old")
 
     def interrupt(frame, file, **options):
-        file.write_text("half")
+        file.write("half")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", interrupt)
@@ -182,6 +183,17 @@ class TestTables:
         assert nke.read(path, time="t_s").unit_of_time == "s"
         both = nke.read(text(tmp_path, "time_ms,time,x\n0,1,2\n1,2,3\n"))
         assert (np.ravel(both.times).tolist(), both.unit_of_time) == ([1, 2], "")
+
+    def test_reading_and_writing_in_pieces_are_reported(self, tmp_path, monkeypatch):
+        data = nke.systems.OrnsteinUhlenbeck().simulate(3, 0, times=[0, 0.1, 0.25])
+        path, whole, read, written = tmp_path / "a.csv", tmp_path / "b.csv", [], []
+        nke.write(data, whole)
+        monkeypatch.setattr(nke.files.text, "WRITTEN", 4)
+        nke.write(data, path, report=written.append)
+        assert written == [4, 4, 1]
+        assert path.read_bytes() == whole.read_bytes()
+        same(nke.read(path, report=read.append), data)
+        assert sum(read) == path.stat().st_size
 
     def test_dates_are_seconds(self, tmp_path):
         data = nke.read(text(tmp_path, "date,x\n2024-03-01 10:00:00,1\n2024-03-01T10:01:00.5,2\n"))

@@ -16,15 +16,18 @@ def silent(name: str, total: int) -> Callable[[int], None]:
 
 
 @contextmanager
-def progress_bar(show: bool | None) -> Iterator[Stage]:
-    """Yields ``stage(name, total) -> report(steps)``; ``show=None`` shows it when stderr is a terminal."""
+def progress_bar(show: bool | None, transient: bool = False) -> Iterator[Stage]:
+    """Yields ``stage(name, total) -> report(steps)``; ``show=None`` shows it when stderr is a terminal.
+
+    A ``transient`` bar is taken away at the end.
+    """
     console = Console(stderr=True)
     if not (console.is_terminal if show is None else show):
         yield silent
         return
     columns = (TextColumn("{task.description:<12}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
     columns += (TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, speed_estimate_period=WINDOW) as bar:
+    with Progress(*columns, console=console, transient=transient, speed_estimate_period=WINDOW) as bar:
 
         def stage(name: str, total: int) -> Callable[[int], None]:
             task = bar.add_task(name, total=total)

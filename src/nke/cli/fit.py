@@ -50,7 +50,7 @@ def fit(
             recorded, _method(method, training_steps, recorded), jumps=jumps, seed=seed, checkpoint=checkpoint
         )
     except KeyboardInterrupt:
-        if checkpoint is not None:
+        if checkpoint is not None and any(checkpoint.glob("*")):
             note(f"the fit is kept in {checkpoint}; the same command goes on from there")
         raise
     result.save(output)

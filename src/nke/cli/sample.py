@@ -49,8 +49,9 @@ def sample(
             drawn = simulate_like(law, data, seed, stage)
         else:
             drawn = _from_state(law, str(start), float(duration or 0), interval, paths, seed, stage)
-    write(drawn, output)
-    facts = {"output": str(output), "paths": len(drawn), "rows": [len(times) for times in drawn.times]}
+        rows = [len(times) for times in drawn.times]
+        write(drawn, output, report=stage("writing", sum(rows)))
+    facts = {"output": str(output), "paths": len(drawn), "rows": rows}
     say(f"{drawn}\nsaved to {output}", as_json, facts)
 
 

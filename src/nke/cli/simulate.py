@@ -66,7 +66,7 @@ def simulate(
     times = _times(chosen, duration, interval)
     with progress_bar(None) as stage:
         data = chosen.simulate(trajectories, seed, times=times, report=stage("simulating", len(times) - 1))
-    write(data, output)
+        write(data, output, report=stage("writing", trajectories * len(times)))
     facts = {"output": str(output), "system": repr(chosen), "trajectories": len(data), "rows": len(times)}
     say(f"{data}\nsaved to {output}", as_json, facts)
 

@@ -1,7 +1,7 @@
 """Which columns of a table are trajectory, time and states: as told, otherwise by their names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nke.files.labels import split_heading, split_time_heading
@@ -17,7 +17,7 @@ class Choice:
 
     ``trajectory``, ``time`` and ``states`` name columns (or arrays of a file of arrays); ``step`` is the time between
     rows where no times were recorded; a ``wide`` table has a column for each trajectory; ``delimiter`` and
-    ``decimal`` are those of a text file.
+    ``decimal`` are those of a text file. ``report`` hears of the bytes of a text file that have been read.
     """
 
     trajectory: str | None = None
@@ -27,6 +27,7 @@ class Choice:
     wide: bool | None = None
     delimiter: str | None = None
     decimal: str = "."
+    report: Callable[[int], None] = lambda read: None
 
 
 @dataclass(frozen=True)
