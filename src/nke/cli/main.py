@@ -1,5 +1,6 @@
 """Entry of the console script; user errors are caught here and printed in one line."""
 
+import os
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +22,11 @@ USER_ERRORS = (OSError, ValueError, TypeError, ImportError, FloatingPointError, 
 
 
 class Commands(TyperGroup):
-    """Exit code 0: done, 1: could not (one line says why), 2: wrong usage."""
+    """Exit code 0: done, 1: could not (one line says why), 2: wrong usage.
+
+    After an interruption ``ctx.obj``, if there is one, ends the process at once: torn down in the midst of their work,
+    compiled libraries may crash.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -32,6 +37,8 @@ class Commands(TyperGroup):
             typer.echo(f"nke: {' '.join(str(error).split())}", err=True)
         except KeyboardInterrupt:
             typer.echo("nke: interrupted", err=True)
+            if ctx.obj is not None:
+                ctx.obj(1)
         raise typer.Exit(1)
 
 
@@ -88,4 +95,4 @@ for command in (demo, info, fit, evaluate, sample, plot, simulate, bench):
 
 def main() -> None:
     use_compilation_cache()
-    app()
+    app(obj=os._exit)
