@@ -257,7 +257,7 @@ class TestSampling:
 
     def test_a_superlinear_drift_does_not_explode(self):
         generator = Generator(Advection(lambda x: -(x**5)), Diffusion(lambda x: 0.1 * jnp.eye(1)), None)
-        steps, counts = jnp.full(20, 0.5), jnp.ones(20, jnp.int32)
+        steps, counts = np.full(20, 0.5), np.ones(20, int)
         paths = sample(generator, Strang(), jnp.full((3, 1), 20.0), steps, counts, jax.random.key(0))
-        assert jnp.isfinite(paths).all()
-        assert float(jnp.abs(paths[-1]).max()) < 20
+        assert np.isfinite(paths).all()
+        assert np.abs(paths[-1]).max() < 20

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors import safe_open
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import nke
@@ -24,8 +26,6 @@ from nke.cli.main import app
 from nke.cli.simulate import SYSTEMS
 from nke.fitting import Likelihood, Schedule
 from nke.fitting.likelihood import schedule_for
-
-COMMANDS = ("demo", "bench", "simulate", "fit", "sample", "evaluate", "plot", "info")
 
 
 def run(*arguments):
@@ -150,7 +150,11 @@ def test_an_interrupted_fit_leaves_nothing_or_a_checkpoint(recorded, tmp_path, m
     assert outcome.exit_code == 1
     assert outcome.stderr.endswith("nke: interrupted\n")
     assert list(tmp_path.iterdir()) == []
-    assert "goes on from there" in run(*asked, "--checkpoint", tmp_path / "kept").stderr
+    kept = tmp_path / "kept"
+    assert "goes on from there" not in run(*asked, "--checkpoint", kept).stderr
+    kept.mkdir()
+    (kept / "likelihood.checkpoint").touch()
+    assert "goes on from there" in run(*asked, "--checkpoint", kept).stderr
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -233,13 +237,36 @@ class TestRefusals:
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_an_example_whose_options_exist(name):
-    text = re.sub(r"[\s│]+", " ", run(name, "--help").stdout)
-    [example] = re.findall(r"Example: (nke .*?)(?: ╭|$)", text)
-    assert example.split()[1] == name
-    for option in re.findall(r" (--?[a-z-]+)", example):
-        assert f" {option} " in text.replace(example, "")
+GROUP = get_command(app)
+EXAMPLES = {name: re.findall(r"Example: (nke .*)", each.help) for name, each in {"": GROUP, **GROUP.commands}.items()}
+ROOT = Path(__file__).parents[1]
+
+
+def parsed(line):
+    """The line, with whatever follows &&, as click understands it; raises where an option is not there."""
+    for words in line.partition("#")[0].split("&&"):
+        _, name, *arguments = shlex.split(words)
+        GROUP.commands[name].make_context(name, arguments)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_command_has_an_example_that_parses(name):
+    [example] = EXAMPLES[name]
+    assert example.startswith(f"nke {name}")
+    assert example in re.sub(r"\s+", " ", run(*filter(None, [name]), "--help").stdout)
+    parsed(example)
+    with pytest.raises(Exception, match="No such option"):
+        parsed(f"{example} --no-such-option")
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+def test_every_command_in_the_documentation_parses(page):
+    text = page.read_text()
+    for line in re.findall(r"^nke .*", "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)), re.MULTILINE):
+        parsed(line)
+    for name, words in re.findall(r"`nke ([a-z]+)\b([^`]*)`", text):
+        known = {option for parameter in GROUP.commands[name].params for option in parameter.opts}
+        assert set(re.findall(r"(?<=\s)--?[a-z-]+", words)) <= known
 
 
 def test_shell_completion_offers_the_systems():

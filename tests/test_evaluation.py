@@ -6,7 +6,7 @@ from scipy.stats import wasserstein_distance
 
 import nke
 from nke.data import Coordinates
-from nke.evaluation import ensemble_metrics, wasserstein
+from nke.evaluation import ensemble_metrics, simulate_like, wasserstein
 from nke.evaluation.evaluate import is_ensemble
 from nke.model import Model
 from nke.operators import Advection, Diffusion, Generator, PoissonJump
@@ -80,6 +80,23 @@ def test_recovery_is_zero_for_the_truth_and_right_for_a_known_error():
     off = nke.recovery(true_model(DoubleWell(noise=1.0, rate=1.5), 0.05), system, states)
     assert off.diffusion == pytest.approx((3.0, 3.0), rel=1e-4)  # a = 1 against 0.25
     assert off.jump_rate == pytest.approx((0.5, 0.5), rel=1e-4)
+
+
+def test_progress_tells_of_all_transitions_and_intervals():
+    heard = {}
+
+    def stage(name, total):
+        heard[name] = [total, 0]
+        return lambda steps: heard[name].__setitem__(1, heard[name][1] + steps)
+
+    system = OrnsteinUhlenbeck()
+    model, data = true_model(system, 0.02), system.simulate(3, seed=0, times=[0, 0.1, 0.2])
+    shown = nke.evaluate(model, data, stage=stage)
+    assert heard == {"scoring": [6, 6], "simulating": [2, 2]}
+    assert shown == nke.evaluate(model, data)
+    ragged = nke.Trajectories([s[: 2 + (i > 0)] for i, s in enumerate(data.states)], 0.1)
+    simulate_like(model, ragged, stage=stage)
+    assert heard["simulating"] == [10, 10]
 
 
 def test_data_that_is_no_ensemble_is_scored_without_ensemble_metrics():

@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import nke
+import nke.files.text
 from nke.files import to_pandas, to_xarray
 
 ENDINGS = ("csv", "tsv", "npz", "npy", "parquet", "h5", "nc", "zarr")
@@ -68,7 +69,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     path.write_text("old")
 
     def interrupt(frame, file, **options):
-        file.write_text("half")
+        file.write("half")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", interrupt)
@@ -146,6 +147,53 @@ class TestTables:
             ("\ufefft,x\r\n0,1.5\r\n1,-2.5\r\n", "a.csv", {}),
         ):
             assert np.ravel(nke.read(text(tmp_path, content, name), **options).states).tolist() == numbers
+
+    @pytest.mark.parametrize(
+        ("name", "unit"),
+        [
+            ("hours", "h"),
+            ("t_hours", "h"),
+            ("Seconds", "s"),
+            ("days", "d"),
+            ("minutes", "min"),
+            ("time_ms", "ms"),
+            ("t [h]", "h"),
+            ("Time (min)", "min"),
+            ("t (s)", "s"),
+            ("time_us", "µs"),
+            ("hours [d]", "d"),
+            ("time", ""),
+            ("t", ""),
+        ],
+    )
+    def test_the_name_of_the_times_tells_their_unit(self, tmp_path, name, unit):
+        path = text(tmp_path, f"x,{name}\n5,0\n6,1\n")
+        data = nke.read(path)
+        assert (data.names, data.unit_of_time) == (("x",), unit)
+        assert np.ravel(data.times).tolist() == [0, 1]
+        assert nke.read(path, step=1).names == ("x",)
+        np.savez(tmp_path / "a.npz", **{"x": data.states, name: data.times})
+        assert nke.read(tmp_path / "a.npz", time=name).unit_of_time == unit
+
+    def test_a_temperature_is_no_time_and_a_symbol_no_unit(self, tmp_path):
+        path = text(tmp_path, "t_min,t_s,s\n5,3,0\n6,4,1\n")
+        with pytest.raises(ValueError, match=r"expected a column of times.*among t_min, t_s, s"):
+            nke.read(path)
+        assert nke.read(path, time="s").unit_of_time == ""
+        assert nke.read(path, time="t_s").unit_of_time == "s"
+        both = nke.read(text(tmp_path, "time_ms,time,x\n0,1,2\n1,2,3\n"))
+        assert (np.ravel(both.times).tolist(), both.unit_of_time) == ([1, 2], "")
+
+    def test_reading_and_writing_in_pieces_are_reported(self, tmp_path, monkeypatch):
+        data = nke.systems.OrnsteinUhlenbeck().simulate(3, 0, times=[0, 0.1, 0.25])
+        path, whole, read, written = tmp_path / "a.csv", tmp_path / "b.csv", [], []
+        nke.write(data, whole)
+        monkeypatch.setattr(nke.files.text, "WRITTEN", 4)
+        nke.write(data, path, report=written.append)
+        assert written == [4, 4, 1]
+        assert path.read_bytes() == whole.read_bytes()
+        same(nke.read(path, report=read.append), data)
+        assert sum(read) == path.stat().st_size
 
     def test_dates_are_seconds(self, tmp_path):
         data = nke.read(text(tmp_path, "date,x\n2024-03-01 10:00:00,1\n2024-03-01T10:01:00.5,2\n"))

@@ -145,7 +145,7 @@ def test_sampling_with_more_substeps_departs_from_the_transition_as_the_step_gro
     for step in (0.05, 0.8, 1.6):
         law = ForwardPacket().displacement(generator, start, jnp.asarray(step))
         paths = sample(
-            generator, Strang(), jnp.tile(start, (count, 1)), jnp.array([step]), jnp.array([64]), jax.random.key(0)
+            generator, Strang(), jnp.tile(start, (count, 1)), np.array([step]), np.array([64]), jax.random.key(0)
         )[0, :, 0]
         noise = float(jnp.sqrt(law.covariance[0, 0]))
         gaps[step] = abs(float(paths.mean() - start[0] - law.mean[0])) / noise, 4 / np.sqrt(count)

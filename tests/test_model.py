@@ -7,6 +7,7 @@ means are compared within four standard errors, and seeds are fixed.
 import warnings
 from functools import cache
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from nke.data import Coordinates, Trajectories
 from nke.mixtures import GaussianMixture
 from nke.model import Model
+from nke.model.evaluation import BLOCK, PIECES, _piece, in_blocks
 from nke.operators import Advection, Diffusion, Generator, LieTrotter, PoissonJump
 from nke.systems import BimodalJumps, BlackScholes, DoubleWell, GeometricBrownianMotion, OrnsteinUhlenbeck
 
@@ -130,10 +132,13 @@ class TestCoefficients:
     def test_blocks_do_not_show(self, ornstein_uhlenbeck):
         """More states than one compiled block holds give the same values, in order."""
         _, model = ornstein_uhlenbeck
-        x = np.linspace(-1, 1, (1 << 14) + 3)[:, None]
+        x = np.linspace(-1, 1, BLOCK + 3)[:, None]
         whole = model.drift(x)
         np.testing.assert_array_equal(whole[-5:], model.drift(x[-5:]))
         np.testing.assert_array_equal(whole[:5], model.drift(x[:5]))
+        heard = []
+        in_blocks(lambda x: x, x, report=heard.append)
+        assert heard == [BLOCK, 3]
 
     @pytest.mark.parametrize("exponent", [-12, 12])
     @pytest.mark.parametrize("time_exponent", [-12, 12])
@@ -404,6 +409,24 @@ class TestSample:
         np.testing.assert_array_equal(first, again)
         assert (first[:, 1:] != other[:, 1:]).all()
         assert len(np.unique(first[:, 1:])) == 12, "paths and steps are independent of each other"
+
+    def test_pieces_are_one_simulation_and_reported(self, ornstein_uhlenbeck):
+        """Bit by bit one scan over all intervals; every interval is reported once."""
+        system, model = ornstein_uhlenbeck
+        start, intervals = states_of(system, 4), np.resize([0.0625, 0.03125, 0.125], PIECES + 3)
+        heard = []
+        paths = model.sample(start, np.cumsum([0, *intervals]), seed=3, report=heard.append)
+        whole = _piece(
+            model.generator,
+            model.splitting,
+            jnp.asarray(model.coordinates.to(start), jnp.float32),
+            np.float32(model.coordinates.step_to(intervals)),
+            np.ceil(intervals / model.step).astype(int),
+            jax.random.split(jax.random.key(3), PIECES + 3),
+            refine=True,
+        )
+        np.testing.assert_array_equal(paths[:, 1:], model.coordinates.back(np.float64(whole)).swapaxes(0, 1))
+        assert heard == [2] * (PIECES // 2 + 1) + [1]
 
     def test_only_elapsed_time_matters(self, ornstein_uhlenbeck):
         _, model = ornstein_uhlenbeck

@@ -11,6 +11,7 @@ from nke.cli.demo_figure import save_figure
 from nke.evaluation import evaluate, oracle_floor, recovery
 from nke.fitting import FitResult, fit
 from nke.model import Model
+from nke.progress import progress_bar
 from nke.systems import DoubleWell
 
 TEST_TRAJECTORIES = 256
@@ -36,8 +37,9 @@ def run(output: Path, trajectories: int, seed: int) -> None:
 
 
 def _metrics(result: FitResult, system: DoubleWell, test, seed: int) -> Table:
-    floor = oracle_floor(system, test, result.model.coordinates.scale, seed=seed + 2)
-    measured = evaluate(result.model, test, seed=seed + 3).ensemble
+    with progress_bar(None) as stage:
+        floor = oracle_floor(system, test, result.model.coordinates.scale, seed=seed + 2, stage=stage)
+        measured = evaluate(result.model, test, seed + 3, stage).ensemble
     assert measured is not None  # the test set is an ensemble on common times
     table = Table(title=f"{TEST_TRAJECTORIES} simulated against {TEST_TRAJECTORIES} unseen paths, z-scored")
     for heading in ("metric", "model", "oracle floor (mean ± sd)", "ratio"):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from nke.cli.options import AsJson, DataFile, ModelFile, Seed, reads_data
-from nke.cli.output import load_data, say, table, working
+from nke.cli.output import load_data, say, table
 
 METRICS = {"mean_mse": "Mean MSE", "covariance_mse": "Covariance MSE", "wasserstein": "Wasserstein"}
 
@@ -14,17 +14,18 @@ def evaluate(
 ) -> None:
     """Score a model on data, and compare simulated paths with recorded ones.
 
-    The score is the mean log density of a recorded transition (higher is better). The distances between recorded and
-    simulated paths, in units of the model's scale, need trajectories recorded at the same times.
+    The score is the mean log density of a recorded transition (higher is better).
+    The distances of paths, in units of the model's scale, need trajectories recorded at the same times.
 
     Example: nke evaluate cells.nke held-out.csv
     """
     from nke.evaluation import evaluate as measure
     from nke.model import load
+    from nke.progress import progress_bar
 
     law, recorded = load(model), load_data(data, columns)
-    with working("evaluating"):
-        found = measure(law, recorded, seed)
+    with progress_bar(None) as stage:
+        found = measure(law, recorded, seed, stage)
     count = len(recorded.transitions())
     rows = {"score": f"{found.score:.4f} mean log density over {count} transitions"}
     facts: dict[str, Any] = {"score": found.score, "transitions": count}

@@ -28,7 +28,7 @@ def fit(
         str | None, typer.Option(help="Columns on which the law does not depend, x,y.", show_default=False)
     ] = None,
     training_steps: Annotated[
-        int | None, typer.Option(min=1, help="Fewer: quicker, rougher. By the amount of data.", show_default=False)
+        int | None, typer.Option(min=1, help="By default by the amount of data. Fewer: rougher.", show_default=False)
     ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder that keeps the state: a stopped fit goes on.", show_default=False)
@@ -55,7 +55,7 @@ def fit(
         how = _method(method, training_steps, recorded, _known(kinetic, invariant))
         result = learn(recorded, how, jumps=jumps, seed=seed, checkpoint=checkpoint)
     except KeyboardInterrupt:
-        if checkpoint is not None:
+        if checkpoint is not None and any(checkpoint.glob("*")):
             note(f"the fit is kept in {checkpoint}; the same command goes on from there")
         raise
     result.save(output)

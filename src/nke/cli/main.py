@@ -1,5 +1,6 @@
 """Entry of the console script; user errors are caught here and printed in one line."""
 
+import os
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from nke.cli.cache import use_compilation_cache
 from nke.cli.evaluate import evaluate
 from nke.cli.fit import fit
 from nke.cli.info import info
+from nke.cli.options import Seed
 from nke.cli.output import note
 from nke.cli.plot import plot
 from nke.cli.sample import sample
@@ -20,7 +22,11 @@ USER_ERRORS = (OSError, ValueError, TypeError, ImportError, FloatingPointError, 
 
 
 class Commands(TyperGroup):
-    """Exit code 0: done, 1: could not (one line says why), 2: wrong usage."""
+    """Exit code 0: done, 1: could not (one line says why), 2: wrong usage.
+
+    After an interruption ``ctx.obj``, if there is one, ends the process at once: torn down in the midst of their work,
+    compiled libraries may crash.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -31,23 +37,25 @@ class Commands(TyperGroup):
             typer.echo(f"nke: {' '.join(str(error).split())}", err=True)
         except KeyboardInterrupt:
             typer.echo("nke: interrupted", err=True)
+            if ctx.obj is not None:
+                ctx.obj(1)
         raise typer.Exit(1)
 
 
 app = typer.Typer(
     cls=Commands,
-    help="Neural Kolmogorov Equations: from noisy trajectories to the law behind them.",
+    help="Neural Kolmogorov Equations: from noisy trajectories to the law behind them.\n\n"
+    "Example: nke fit cells.csv && nke plot cells.nke cells.csv",
     epilog="Compiled programs are kept in ~/.cache/nke, so that a second run starts fast; NKE_CACHE=off turns it off.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 
-@app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the figure.")] = Path("nke-demo.png"),
     trajectories: Annotated[int, typer.Option(min=64, help="Recorded trajectories to learn from.")] = 1024,
-    seed: Annotated[int, typer.Option(help="Seed of the data and of the fit.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Learn a double well with jumps from simulated records and show the result beside the truth.
 
@@ -58,7 +66,6 @@ def demo(
     run(output, trajectories, seed)
 
 
-@app.command()
 def bench(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of results, tables and figures.")] = Path(
         "nke-bench"
@@ -73,8 +80,7 @@ def bench(
 ) -> None:
     """Reproduce the paper's experiments beside the score of the true law itself.
 
-    Every finished cell (system, method, seed) is kept in the folder: stopped and started again, the same command
-    goes on where it was.
+    Every finished cell (system, method, seed) is kept: stopped and started again, the command goes on where it was.
 
     Example: nke bench --systems double-well,black-scholes --methods oracle,likelihood --seeds 2 -o results
     """
@@ -83,10 +89,10 @@ def bench(
     run(output, quick, systems, methods, seeds, jobs, backend, scheduler)
 
 
-for command in (simulate, fit, sample, evaluate, plot, info):
+for command in (demo, info, fit, evaluate, sample, plot, simulate, bench):
     app.command()(command)
 
 
 def main() -> None:
     use_compilation_cache()
-    app()
+    app(obj=os._exit)

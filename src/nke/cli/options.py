@@ -21,11 +21,14 @@ def _column(help: str, *names: str) -> Any:
 
 
 _COLUMNS = {
-    "trajectory": Annotated[str | None, _column("Column that tells trajectories apart; found by its name.")],
-    "time": Annotated[str | None, _column("Column of times; found by its name.")],
-    "states": Annotated[str | None, _column("Columns of states, with commas between; all that are left.")],
+    "trajectory": Annotated[str | None, _column("Column that tells trajectories apart; by default found by its name.")],
+    "time": Annotated[str | None, _column("Column of times; by default found by its name.")],
+    "states": Annotated[str | None, _column("Columns of states, with commas between; by default all that are left.")],
     "step": Annotated[float | None, _column("Time between rows where no times were recorded.")],
-    "wide": Annotated[bool | None, _column("A column, or rows, for each trajectory.", "--wide/--long")],
+    "wide": Annotated[
+        bool | None,
+        _column("A column, or rows, for each trajectory; by the headings.", "--wide/--long"),
+    ],
     "delimiter": Annotated[str | None, _column("Between columns of text: a character, tab or space.")],
     "decimal": Annotated[str, _column("Decimal sign of a text file.")],
 }

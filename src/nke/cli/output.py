@@ -2,9 +2,6 @@
 
 import json
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,36 +24,15 @@ def table(rows: dict[str, Any]) -> str:
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
 
 
-@contextmanager
-def working(words: str) -> Iterator[None]:
-    """A moving bar with the time gone by, for work whose length is not known; nothing where no one looks."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(words, total=None)
-        yield
-
-
-@contextmanager
-def bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Progress with the time left, on a terminal; yields ``report(steps)``."""
-    from nke.progress import progress_bar
-
-    with progress_bar(None) as stage:
-        yield stage(words, total)
-
-
 def load_data(path: Path, columns: dict[str, Any]) -> "Trajectories":
     """Reads a file and tells on the error stream what had to be done to it."""
-    with working(f"reading {path}"):
+    from nke.progress import progress_bar
+
+    with progress_bar(None, transient=True) as stage:
+        report = stage("reading", path.stat().st_size if path.exists() else 0)
         from nke.files import read
 
-        data = read(path, **columns)
+        data = read(path, report=report, **columns)
     for words in data.notes:
         note(words)
     return data

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nke.cli.options import AsJson, DataFile, ModelFile, Seed, reads_data
-from nke.cli.output import bar, load_data, note, say
+from nke.cli.output import load_data, note, say
 
 ENDINGS = ("png", "svg", "pdf")
 MOST_PATHS = 1000  # trajectories that are simulated again
@@ -31,13 +31,15 @@ def plot(
     if ending not in ENDINGS:
         raise typer.BadParameter(f"expected one of {', '.join(ENDINGS)}, but got {ending!r}", param_hint="--format")
     from nke.fitting import FitResult
+    from nke.progress import progress_bar
 
-    pictures = _pictures(FitResult.load(model), load_data(data, columns), seed)
-    files = _draw(pictures, output, ending)
+    result, recorded = FitResult.load(model), load_data(data, columns)
+    with progress_bar(None) as stage:
+        files = _draw(_pictures(result, recorded, seed, stage), output, ending, stage)
     say("\n".join(map(str, files)), as_json, {"files": list(map(str, files))})
 
 
-def _pictures(result, data, seed: int) -> dict[str, Callable[..., Any]]:
+def _pictures(result, data, seed: int, stage) -> dict[str, Callable[..., Any]]:
     """What there is to draw, by name; each takes the figure."""
     from functools import partial
 
@@ -48,7 +50,7 @@ def _pictures(result, data, seed: int) -> dict[str, Callable[..., Any]]:
     model = result.model
     require_same_coordinates(model, data)
     some = data.select(slice(MOST_PATHS)) if len(data) > MOST_PATHS else data
-    simulated = simulate_like(model, some, seed)
+    simulated = simulate_like(model, some, seed, stage)
     pictures = {
         "drift": partial(plots.drift, model, data),
         "diffusion": partial(plots.diffusion, model, data),
@@ -66,7 +68,7 @@ def _pictures(result, data, seed: int) -> dict[str, Callable[..., Any]]:
     return pictures
 
 
-def _draw(pictures: dict[str, Callable[..., Any]], folder: Path, ending: str) -> list[Path]:
+def _draw(pictures: dict[str, Callable[..., Any]], folder: Path, ending: str, stage) -> list[Path]:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
@@ -75,11 +77,11 @@ def _draw(pictures: dict[str, Callable[..., Any]], folder: Path, ending: str) ->
 
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{name}.{ending}" for name in pictures]
-    with bar("drawing", len(files)) as report:
-        for file, draw in zip(files, pictures.values(), strict=True):
-            figure = Figure(layout="constrained")
-            draw(figure=figure)
-            with whole_file(file) as temporary:
-                figure.savefig(temporary, format=ending, dpi=150)
-            report(1)
+    report = stage("drawing", len(files))
+    for file, draw in zip(files, pictures.values(), strict=True):
+        figure = Figure(layout="constrained")
+        draw(figure=figure)
+        with whole_file(file) as temporary:
+            figure.savefig(temporary, format=ending, dpi=150)
+        report(1)
     return files

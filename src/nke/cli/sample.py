@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from nke.cli.options import AsJson, ModelFile, Seed, reads_data
-from nke.cli.output import load_data, say, working
+from nke.cli.output import load_data, say
 
 
 @reads_data
@@ -19,7 +19,7 @@ def sample(
     start: Annotated[str | None, typer.Option(help="Start state, with commas between.", show_default=False)] = None,
     duration: Annotated[float | None, typer.Option(help="Time from start to end.", show_default=False)] = None,
     interval: Annotated[
-        float | None, typer.Option(help="Time between records; the model's step.", show_default=False)
+        float | None, typer.Option(help="Time between records; by default the model's step.", show_default=False)
     ] = None,
     paths: Annotated[int, typer.Option(min=1, help="How many, with --start.")] = 100,
     seed: Seed = 0,
@@ -39,22 +39,23 @@ def sample(
     from nke.files import write
     from nke.files.entry import writer_for
     from nke.model import load
+    from nke.progress import progress_bar
 
     writer_for(output)  # before the work, not after it
     law = load(model)
-    if like is not None:
-        data = load_data(like, columns)
-        with working("simulating"):
-            drawn = simulate_like(law, data, seed)
-    else:
-        with working("simulating"):
-            drawn = _from_state(law, str(start), float(duration or 0), interval, paths, seed)
-    write(drawn, output)
-    facts = {"output": str(output), "paths": len(drawn), "rows": [len(times) for times in drawn.times]}
+    data = None if like is None else load_data(like, columns)
+    with progress_bar(None) as stage:
+        if data is not None:
+            drawn = simulate_like(law, data, seed, stage)
+        else:
+            drawn = _from_state(law, str(start), float(duration or 0), interval, paths, seed, stage)
+        rows = [len(times) for times in drawn.times]
+        write(drawn, output, report=stage("writing", sum(rows)))
+    facts = {"output": str(output), "paths": len(drawn), "rows": rows}
     say(f"{drawn}\nsaved to {output}", as_json, facts)
 
 
-def _from_state(law, start: str, duration: float, interval: float | None, paths: int, seed: int):
+def _from_state(law, start: str, duration: float, interval: float | None, paths: int, seed: int, stage):
     import numpy as np
 
     from nke.data import Trajectories
@@ -67,5 +68,6 @@ def _from_state(law, start: str, duration: float, interval: float | None, paths:
     if not (step > 0 and duration >= step):
         raise ValueError(f"expected 0 < interval ≤ duration, but got interval {step:g} and duration {duration:g}")
     times = step * np.arange(round(duration / step) + 1)
-    states = law.sample(np.array(state), times, seed=seed, paths=paths)
+    report = stage("simulating", len(times) - 1)
+    states = law.sample(np.array(state), times, seed=seed, paths=paths, report=report)
     return Trajectories(states, times, law.names, law.units, law.unit_of_time)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nke.cli.options import AsJson, Seed
-from nke.cli.output import bar, say
+from nke.cli.output import say
 
 SYSTEMS = {
     "bimodal-jumps": "BimodalJumps",
@@ -30,15 +30,18 @@ def _complete(incomplete: str) -> list[str]:
 
 def simulate(
     system: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(SYSTEMS)}.", autocompletion=_complete, show_default=False)
+        str,
+        typer.Argument(
+            metavar="SYSTEM", help=f"One of {', '.join(SYSTEMS)}.", autocompletion=_complete, show_default=False
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its ending tells the format.")],
     trajectories: Annotated[int, typer.Option(min=1, help="How many.")] = 256,
     duration: Annotated[
-        float | None, typer.Option(help="Time from start to end; the system's own.", show_default=False)
+        float | None, typer.Option(help="Time from start to end; by default the system's own.", show_default=False)
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(help="Time between records; the system's own.", show_default=False)
+        float | None, typer.Option(help="Time between records; by default the system's own.", show_default=False)
     ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated.")
@@ -56,13 +59,14 @@ def simulate(
     from nke import systems
     from nke.files import write
     from nke.files.entry import writer_for
+    from nke.progress import progress_bar
 
     writer_for(output)  # before the work, not after it
     chosen = _build(getattr(systems, SYSTEMS[system]), parameters)
     times = _times(chosen, duration, interval)
-    with bar("simulating", len(times) - 1) as report:
-        data = chosen.simulate(trajectories, seed, times=times, report=report)
-    write(data, output)
+    with progress_bar(None) as stage:
+        data = chosen.simulate(trajectories, seed, times=times, report=stage("simulating", len(times) - 1))
+        write(data, output, report=stage("writing", trajectories * len(times)))
     facts = {"output": str(output), "system": repr(chosen), "trajectories": len(data), "rows": len(times)}
     say(f"{data}\nsaved to {output}", as_json, facts)
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from nke.data import Trajectories
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics
 from nke.model import Model
+from nke.progress import Stage, silent
 
 
 @dataclass(frozen=True)
@@ -18,16 +19,20 @@ class Evaluation:
     ensemble: EnsembleMetrics | None  # in units of the model's scale
 
 
-def evaluate(model: Model, data: Trajectories, seed: int = 0) -> Evaluation:
-    """Scores the transitions, and compares as many simulated paths from the same start states."""
+def evaluate(model: Model, data: Trajectories, seed: int = 0, stage: Stage = silent) -> Evaluation:
+    """Scores the transitions, and compares as many simulated paths from the same start states.
+
+    ``stage`` shows progress, as ``nke.progress.progress_bar`` yields it.
+    """
     if data.dimension != model.dimension:
         raise ValueError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
-    score = model.score(data)
+    score = model.score(data, report=stage("scoring", len(data.transitions())))
     if not is_ensemble(data):
         return Evaluation(score, None)
-    generated = model.sample(data.initial, ensemble_times(data), seed=seed)
+    times = ensemble_times(data)
+    generated = model.sample(data.initial, times, seed=seed, report=stage("simulating", len(times) - 1))
     scale = model.coordinates.scale
     return Evaluation(score, ensemble_metrics(generated / scale, np.asarray(data.states) / scale))
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from nke.data import Trajectories
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics
 from nke.evaluation.evaluate import ensemble_times, is_ensemble
+from nke.progress import Stage, silent
 from nke.systems import System
 
 
@@ -30,19 +31,21 @@ def oracle_floor(
     scale: Float[np.ndarray, " d"] | None = None,
     replicates: int = 50,
     seed: int = 0,
+    stage: Stage = silent,
 ) -> OracleFloor:
     """Simulates the true system with fresh noise from the start states of ``data``, many times.
 
-    ``scale`` are the units of the metrics (``model.coordinates.scale``; default: those of the data).
+    ``scale`` are the units of the metrics (``model.coordinates.scale``; default: those of the data). ``stage`` shows
+    progress, as ``nke.progress.progress_bar`` yields it.
     """
     if not is_ensemble(data):
         raise ValueError("expected two or more trajectories observed at the same times without gaps")
     if replicates < 2:
         raise ValueError(f"expected at least 2 replicates, but got {replicates}")
     scale = np.ones(data.dimension) if scale is None else scale
-    truth = system.simulate(
-        len(data) * replicates, seed, times=ensemble_times(data), initial=np.tile(data.initial, (replicates, 1))
-    )
+    times, initial = ensemble_times(data), np.tile(data.initial, (replicates, 1))
+    report = stage("true law", len(times) - 1)
+    truth = system.simulate(len(initial), seed, times=times, initial=initial, report=report)
     runs = np.asarray(truth.states).reshape(replicates, len(data), -1, data.dimension)
     reference = np.asarray(data.states) / scale
     rows = np.array([ensemble_metrics(run / scale, reference) for run in runs])

@@ -9,6 +9,7 @@ import numpy as np
 from nke.data import Trajectories
 from nke.files.columns import TIME, Choice
 from nke.files.frame import from_table
+from nke.files.labels import split_time_heading
 from nke.files.long import long_table
 from nke.files.table import Table
 
@@ -34,12 +35,15 @@ def from_arrays(arrays: Mapping[str, Any], choice: Choice, where: str) -> Trajec
     """The arrays called states and times, or as told."""
     told = None if choice.states is None else ",".join(choice.states)
     states = arrays[_key(arrays, told, STATES, "states", where)]
-    times = choice.step if choice.step is not None else arrays[_key(arrays, choice.time, TIME, "time", where)]
+    times, unit = choice.step, ""
+    if times is None:
+        clock = _key(arrays, choice.time, TIME, "time", where)
+        times, unit = arrays[clock], split_time_heading(clock)[1]
     if "lengths" in arrays:
         ends = np.cumsum(arrays["lengths"])[:-1]
         states, times = np.split(states, ends), np.split(times, ends) if np.ndim(times) else times
     names, units = ([str(word) for word in arrays[key]] if key in arrays else None for key in ("names", "units"))
-    return Trajectories(states, times, names, units, str(arrays.get("unit_of_time", "")))
+    return Trajectories(states, times, names, units, str(arrays.get("unit_of_time", unit)))
 
 
 def _key(arrays: Mapping[str, Any], told: str | None, usual: str, role: str, where: str) -> str:

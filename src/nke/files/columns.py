@@ -1,9 +1,10 @@
 """Which columns of a table are trajectory, time and states: as told, otherwise by their names."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nke.files.labels import split_heading
+from nke.files.labels import split_heading, split_time_heading
 
 TRAJECTORY = "trajectory traj trajectory_id track track_id path path_id run run_id particle particle_id cell cell_id"
 TRAJECTORY += " trial episode replicate sample subject series id"
@@ -16,7 +17,7 @@ class Choice:
 
     ``trajectory``, ``time`` and ``states`` name columns (or arrays of a file of arrays); ``step`` is the time between
     rows where no times were recorded; a ``wide`` table has a column for each trajectory; ``delimiter`` and
-    ``decimal`` are those of a text file.
+    ``decimal`` are those of a text file. ``report`` hears of the bytes of a text file that have been read.
     """
 
     trajectory: str | None = None
@@ -26,6 +27,7 @@ class Choice:
     wide: bool | None = None
     delimiter: str | None = None
     decimal: str = "."
+    report: Callable[[int], None] = lambda read: None
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,10 @@ def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
     """``where`` names the table in errors."""
     names = [split_heading(h)[0] for h in headings]
     _refuse_duplicates(names, where)
-    trajectory = _column(names, choice.trajectory, TRAJECTORY, "trajectory", where)
-    time = None if choice.step is not None else _column(names, choice.time, TIME, "time", where)
+    trajectory = _column(names, choice.trajectory, _guess(names, TRAJECTORY), "trajectory", where)
+    clock = _guess(names, TIME)
+    clock = _guess([_without_unit(name) for name in names], TIME) if clock is None else clock
+    time = None if choice.step is not None else _column(names, choice.time, clock, "time", where)
     if choice.step is not None and choice.time is not None:
         raise ValueError(f"expected a time column or a step, but got both: {choice.time!r} and {choice.step:g}")
     if time is None and choice.step is None:
@@ -53,7 +57,7 @@ def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
     taken = {trajectory, time}
     if choice.states is None:
         # With a step no column is read as times; a recorded one is no state either.
-        ignored = _guess(names, TIME) if time is None else None
+        ignored = clock if time is None else None
         states = tuple(i for i, name in enumerate(names) if i not in taken and i != ignored and name)
     else:
         states = tuple(_named(names, name, "states", where) for name in choice.states)
@@ -62,13 +66,18 @@ def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
     return Columns(trajectory, time, states)
 
 
-def _column(names: list[str], told: str | None, usual: str, role: str, where: str) -> int | None:
-    return _guess(names, usual) if told is None else _named(names, told, role, where)
+def _column(names: list[str], told: str | None, guess: int | None, role: str, where: str) -> int | None:
+    return guess if told is None else _named(names, told, role, where)
 
 
 def _guess(names: list[str], usual: str) -> int | None:
     plain = [name.lower().replace(" ", "_") for name in names]
     return next((plain.index(name) for name in usual.split() if name in plain), None)
+
+
+def _without_unit(name: str) -> str:
+    """``t_hours`` and ``time_ms`` are times; ``t_s`` and ``t_min`` may be temperatures."""
+    return name if re.fullmatch(r"t[_ ]\w{1,3}", name.lower()) else split_time_heading(name)[0]
 
 
 def _named(names: list[str], told: str, role: str, where: str) -> int:

@@ -40,6 +40,7 @@ def read(
     wide: bool | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
+    report: Callable[[int], None] = lambda read: None,
 ) -> Trajectories:
     """Trajectories from a file, a pandas frame or an xarray object.
 
@@ -47,9 +48,10 @@ def read(
     a wide one a column for each trajectory. Columns are found by their names unless ``trajectory``, ``time`` and
     ``states`` name them; ``step`` is the time between rows where no times were recorded. A heading ``height [mm]``
     carries a unit. Files of arrays hold states and times; xarray objects have dimensions trajectory, time, state.
+    ``report`` hears of the bytes of a text file that have been read.
     """
     chosen = [states] if isinstance(states, str) else states
-    choice = Choice(trajectory, time, chosen, step, wide, delimiter, decimal)
+    choice = Choice(trajectory, time, chosen, step, wide, delimiter, decimal, report)
     if isinstance(source, str | os.PathLike):
         return _read_file(Path(source), choice)
     kind = type(source).__module__.split(".")[0]
@@ -63,15 +65,24 @@ def read(
     )
 
 
-def write(data: Trajectories, path: str | os.PathLike, *, wide: bool = False) -> None:
-    """Writes a file whose ending tells the format; it appears whole or not at all. ``wide`` is for text tables."""
+def write(
+    data: Trajectories,
+    path: str | os.PathLike,
+    *,
+    wide: bool = False,
+    report: Callable[[int], None] = lambda rows: None,
+) -> None:
+    """Writes a file whose ending tells the format; it appears whole or not at all.
+
+    ``wide`` is for text tables; ``report`` hears of the rows of one that have been written.
+    """
     path = Path(path)
     kind, writer = writer_for(path)
     if wide and kind != "text":
         raise ValueError(f"expected a text table (.csv) with wide=True, but got {str(path)!r}")
     with (whole_folder if kind == "zarr" else whole_file)(path) as temporary:
         if kind == "text":
-            writer(data, temporary, wide, "\t" if path.suffix.lower() == ".tsv" else ",")
+            writer(data, temporary, wide, "\t" if path.suffix.lower() == ".tsv" else ",", report)
         else:
             writer(data, temporary)
 

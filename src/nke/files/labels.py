@@ -1,8 +1,21 @@
-"""Headings of columns: a name with its unit in brackets, as in ``height [mm]``."""
+"""Headings of columns: a name with its unit in brackets, as in ``height [mm]``; for times also as in ``t_hours``."""
 
 import re
 
 HEADING = re.compile(r"^(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]*)\]$", re.DOTALL)
+UNITS_OF_TIME = {
+    word: words.split()[0]
+    for words in (
+        "ns nanoseconds",
+        "µs us microseconds",
+        "ms msec milliseconds",
+        "s sec secs second seconds",
+        "min mins minute minutes",
+        "h hr hrs hour hours",
+        "d day days",
+    )
+    for word in words.split()
+}
 
 
 def split_heading(heading: str) -> tuple[str, str]:
@@ -13,6 +26,20 @@ def split_heading(heading: str) -> tuple[str, str]:
     """
     found = HEADING.match(heading.strip())
     return (found["name"], found["unit"].strip()) if found else (heading.strip(), "")
+
+
+def split_time_heading(heading: str) -> tuple[str, str]:
+    """Name and unit of a column of times, whose unit may also be its name or the last word of it.
+
+    >>> [split_time_heading(h) for h in ("t [h]", "t_hours", "time (ms)", "days", "t_0", "s")]
+    [('t', 'h'), ('t', 'h'), ('time', 'ms'), ('days', 'd'), ('t_0', ''), ('s', '')]
+    """
+    name, unit = split_heading(heading)
+    *before, last = re.findall(r"[^\W_]+", name) or [""]
+    found = UNITS_OF_TIME.get(last.lower(), "")
+    if unit or not found or len(name) == 1:  # one letter is a symbol
+        return name, unit
+    return "_".join(before) or name, found
 
 
 def heading(name: str, unit: str) -> str:

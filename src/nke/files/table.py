@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from nke.files.labels import split_heading
+from nke.files.labels import split_heading, split_time_heading
 
 Rows = Int64[np.ndarray, " R"] | slice  # a slice for rows that stand in order already
 
@@ -54,7 +54,7 @@ class Table:
         """Times, their unit and a note; dates become seconds since the first."""
         dates = _dates(self.columns[column])
         if dates is None:
-            return self.numbers(column), split_heading(self.headings[column])[1], ()
+            return self.numbers(column), split_time_heading(self.headings[column])[1], ()
         seconds = (dates - dates.min()) / np.timedelta64(1, "s")
         return np.asarray(seconds, np.float64), "s", (f"dates are read as seconds since {dates.min()}",)
 

@@ -1,11 +1,13 @@
 """Text tables: csv, tsv and white space. pandas reads them; whatever it stumbles over is found again and named."""
 
 import csv
+import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 SPACES = " "  # any run of spaces and tabs
 BLOCK = 1 << 20  # bytes
+WRITTEN = 1 << 15  # rows at a time
 MISSING = {"", "nan", "na", "n/a", "null", "none", "#n/a", "<na>", "-nan"}
 
 
@@ -66,15 +69,33 @@ def read_text(path: Path, choice: Choice) -> Trajectories:
     try:
         layout = _layout(path, choice)
         columns = choose(layout.headings, choice, f"{path}, line {layout.skipped}")
-        return from_table(_table(layout, columns), choice)
+        return from_table(_table(layout, columns, choice.report), choice)
     except UnicodeDecodeError as error:
         raise ValueError(_not_utf8(path)) from error
 
 
-def write_text(data: Trajectories, path: Path, wide: bool, delimiter: str = ",") -> None:
+def write_text(data: Trajectories, path: Path, wide: bool, delimiter: str, report: Callable[[int], None]) -> None:
     from nke.files.frame import to_pandas
 
-    to_pandas(data, wide).to_csv(path, index=False, sep=delimiter, lineterminator="\n")
+    frame = to_pandas(data, wide)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for start in range(0, len(frame), WRITTEN):
+            rows = frame.iloc[start : start + WRITTEN]
+            rows.to_csv(file, header=start == 0, index=False, sep=delimiter, lineterminator="\n")
+            report(len(rows))
+
+
+class Reported(io.FileIO):
+    """A file that tells how many bytes have been read."""
+
+    def __init__(self, path: Path, report: Callable[[int], None]):
+        super().__init__(path)
+        self.report = report
+
+    def readinto(self, buffer: Any, /) -> int:
+        count = super().readinto(buffer) or 0
+        self.report(count)
+        return count
 
 
 def _layout(path: Path, choice: Choice) -> Layout:
@@ -127,16 +148,16 @@ def _delimiter(path: Path, line: str, choice: Choice) -> str:
     return told
 
 
-def _table(layout: Layout, columns: Columns) -> Table:
+def _table(layout: Layout, columns: Columns, report: Callable[[int], None]) -> Table:
     import pandas as pd
 
     width = len(layout.headings)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), io.BufferedReader(Reported(layout.path, report), BLOCK) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a first row that is too long
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # text among numbers, named below
         try:
             frame = pd.read_csv(
-                layout.path,
+                file,
                 sep=r"\s+" if layout.delimiter == SPACES else layout.delimiter,
                 decimal=layout.decimal,
                 header=0 if layout.header else None,

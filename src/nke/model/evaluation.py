@@ -7,15 +7,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from nke.mixtures import GaussianMixture
 from nke.operators import Generator, Noise, Splitting, TransitionRule
 
 BLOCK = 1 << 14
+PIECES = 50  # of a simulation, at most: enough to tell the time left, at a cost of a millisecond each
 
 
-def in_blocks(function: Callable, *arrays: np.ndarray) -> Any:
+def in_blocks(function: Callable, *arrays: np.ndarray, report: Callable[[int], None] = lambda rows: None) -> Any:
     """``function`` on float32 blocks of the arrays (padded to few distinct sizes), as float64 NumPy."""
     count = len(arrays[0])
     size = min(BLOCK, 1 << max(count - 1, 0).bit_length())
@@ -25,6 +26,7 @@ def in_blocks(function: Callable, *arrays: np.ndarray) -> Any:
         block = [np.resize(a[start : start + rows], (size, *a.shape[1:])).astype(np.float32) for a in arrays]
         result = jax.tree.map(lambda leaf, n=rows: np.asarray(leaf[:n], np.float64), function(*block))
         pieces.append(result)
+        report(rows)
     return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
 
 
@@ -101,20 +103,45 @@ def finer(generator: Generator, z: Float[Array, "n d"], step: Float[Array, ""], 
     return jnp.clip(jnp.ceil(most), 1, FINEST).astype(jnp.int32)
 
 
-@eqx.filter_jit
 def sample(
+    generator: Generator,
+    splitting: Splitting,
+    z: Float[Array, "n d"],
+    steps: Float[np.ndarray, " intervals"],
+    substeps: Int[np.ndarray, " intervals"],
+    key: PRNGKeyArray,
+    refine: bool = False,
+    report: Callable[[int], None] = lambda intervals: None,
+) -> Float[np.ndarray, "intervals n d"]:
+    """States at the end of each interval, every interval cut into its own number of sub-steps.
+
+    With ``refine`` the number is multiplied by what the coefficients at the present states ask for. The intervals are
+    done in pieces of few distinct sizes, the last filled up with intervals of no sub-steps.
+    """
+    count = len(steps)
+    size = 1 << (-(-count // PIECES) - 1).bit_length()
+    pieces = -(-count // size)
+    keys = jax.random.split(key, (PIECES, size))  # one program for all counts of a size
+    lengths, counts = (np.pad(a, (0, pieces * size - count)).reshape(pieces, size) for a in (steps, substeps))
+    states = []
+    for i in range(pieces):
+        moved = np.asarray(_piece(generator, splitting, z, lengths[i], counts[i], keys[i], refine))
+        z, rows = moved[-1], min(size, count - i * size)
+        states.append(moved[:rows])
+        report(rows)
+    return np.concatenate(states)
+
+
+@eqx.filter_jit
+def _piece(
     generator: Generator,
     splitting: Splitting,
     z: Float[Array, "n d"],
     steps: Float[Array, " intervals"],
     substeps: Int[Array, " intervals"],
-    key: PRNGKeyArray,
-    refine: bool = False,
+    keys: Key[Array, " intervals"],
+    refine: bool,
 ) -> Float[Array, "intervals n d"]:
-    """States at the end of each interval, every interval cut into its own number of sub-steps.
-
-    With ``refine`` the number is multiplied by what the coefficients at the present states ask for.
-    """
     n, d = z.shape
 
     def substep(i, carry):
@@ -131,9 +158,9 @@ def sample(
     def interval(z, inputs):
         step, count, key = inputs
         if refine:
-            count = count * finer(generator, z, step / count, jax.random.fold_in(key, 2**31))
-        z, _, _ = jax.lax.fori_loop(0, count, substep, (z, step / count, key))
+            part = step / jnp.maximum(count, 1)
+            count = count * finer(generator, z, part, jax.random.fold_in(key, 2**31))
+        z, _, _ = jax.lax.fori_loop(0, count, substep, (z, step / jnp.maximum(count, 1), key))
         return z, z
 
-    keys = jax.random.split(key, len(steps))
     return jax.lax.scan(interval, z, (steps, substeps, keys))[1]

@@ -1,7 +1,7 @@
 """The learned law of a stochastic system, in the user's units."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,11 +84,14 @@ class Model:
         start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
-    def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
+    def log_prob(
+        self, x_next: Any, x: Any, step: Any, *, report: Callable[[int], None] = lambda rows: None
+    ) -> Float[np.ndarray, "*batch"]:
         """Log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
 
         Where positions follow from their velocities it is the density of the other coordinates; where there is no noise
-        at all, of the state read with the resolution that the fit reports.
+        at all, of the state read with the resolution that the fit reports. ``report`` hears of the rows that are done,
+        block by block.
         """
         self._enter(x_next)
         z, _ = self._enter(x)
@@ -101,14 +104,15 @@ class Model:
             z,
             moved,
             self._steps(step, batch),
+            report=report,
         )
         frame = self.generator.frame
         return self.coordinates.log_density_back(log_density, frame and frame.free).reshape(batch)
 
-    def score(self, data: Trajectories) -> float:
-        """Mean log transition density per transition."""
+    def score(self, data: Trajectories, *, report: Callable[[int], None] = lambda transitions: None) -> float:
+        """Mean log transition density per transition; ``report`` hears of those that are done."""
         transitions = data.transitions()
-        return float(self.log_prob(transitions.y, transitions.x, transitions.step).mean())
+        return float(self.log_prob(transitions.y, transitions.x, transitions.step, report=report).mean())
 
     def sample(
         self,
@@ -119,12 +123,14 @@ class Model:
         *,
         substeps: int | None = None,
         splitting: Splitting | None = None,
+        report: Callable[[int], None] = lambda intervals: None,
     ) -> Float[np.ndarray, "paths times d"]:
         """Simulated paths from x0, (M, d), or (d,) repeated ``paths`` times; ``times[0]`` is the start.
 
         Each interval is cut into ``substeps`` (default: enough that none is longer than the step of the data and
         that the coefficients change little over each), composed by ``splitting`` (default: the model's). A path that
-        leaves the finite numbers is reported in a warning and kept as it is.
+        leaves the finite numbers is reported in a warning and kept as it is. ``report`` hears of the intervals between
+        ``times`` that are done.
         """
         start, times = self._start(x0, paths), _increasing(times)
         splitting = self.splitting if splitting is None else splitting
@@ -139,12 +145,13 @@ class Model:
             self.generator,
             splitting,
             jnp.asarray(self.coordinates.to(start), jnp.float32),
-            jnp.asarray(self.coordinates.step_to(intervals), jnp.float32),
-            jnp.asarray(counts, jnp.int32),
+            np.asarray(self.coordinates.step_to(intervals), np.float32),
+            counts,
             jax.random.key(seed),
             refine=substeps is None and splitting.refined,
+            report=report,
         )
-        moved = self.coordinates.back(np.asarray(z, np.float64)).swapaxes(0, 1)
+        moved = self.coordinates.back(z.astype(np.float64)).swapaxes(0, 1)
         paths_out = np.concatenate([start[:, None], moved], axis=1)
         _report_lost(paths_out, times)
         return paths_out
