@@ -123,7 +123,7 @@ def _table(name: str, case: Case, by_method: dict[str, BySeed], title: str, colu
         f"{case.label}: {title}",
         tuple(columns[i].heading for i in kept),
         {m: tuple(row[i] for i in kept) for m, row in cells.items() if any(cell != Cell() for cell in row)},
-        tuple(_notes(cells, by_method)),
+        tuple(_notes(case, cells, by_method)),
     )
 
 
@@ -185,14 +185,14 @@ def _gap(column: Column, a: BySeed, b: BySeed) -> Float[np.ndarray, " seeds"] | 
     return np.array(differences) if pairs and len(differences) == len(pairs) else None
 
 
-def _notes(cells: dict[str, list[Cell]], by_method: dict[str, BySeed]) -> list[str]:
-    notes = []
+def _notes(case: Case, cells: dict[str, list[Cell]], by_method: dict[str, BySeed]) -> list[str]:
+    notes, labels = [], {method: case.labels.get(method, METHODS[method].label) for method in by_method}
     for method, found in by_method.items():
         for status in sorted({record["status"] for record in found.values()} - {DONE}):
             seeds = sorted(seed for seed, record in found.items() if record["status"] == status)
             cap = f" (cap {found[seeds[0]]['configuration']['cap']:g} s)" if status == "capped" else ""
-            notes.append(f"{METHODS[method].label}: {status}{cap} with seed {', '.join(map(str, seeds))}")
-    low = [METHODS[method].label for method, row in cells.items() if any(cell.suspicious for cell in row)]
+            notes.append(f"{labels[method]}: {status}{cap} with seed {', '.join(map(str, seeds))}")
+    low = [labels[method] for method, row in cells.items() if any(cell.suspicious for cell in row)]
     if low:
         notes.append(
             f"‡ below {SUSPICIOUS:g} of the floor ({', '.join(low)}): no merit, but chance or too little noise"

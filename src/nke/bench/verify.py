@@ -5,7 +5,7 @@
 
 import sys
 
-from nke.bench import biases, cost, decisions, forms, gas, jump_rule, long_path, reading, recovery
+from nke.bench import biases, cost, decisions, forms, gas, gas_learned, jump_rule, long_path, reading, recovery
 from nke.bench.tables import console
 
 PARTS = {
@@ -23,6 +23,7 @@ PARTS = {
     "cost": cost.main,
     "path": long_path.main,
     "gas": gas.main,
+    "gas-learned": gas_learned.main,
     "reading": reading.main,
 }
 

@@ -82,7 +82,7 @@ def bench(
 
     Every finished cell (system, method, seed) is kept: stopped and started again, the command goes on where it was.
 
-    Example: nke bench --systems double-well,black-scholes --methods oracle,likelihood --seeds 2 -o results
+    Example: nke bench --quick --systems double-well,black-scholes --methods oracle,likelihood -o results
     """
     from nke.cli.bench import bench as run
 
