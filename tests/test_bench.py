@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from nke.bench import measure, methods, render, runner
 from nke.bench.capping import CapReachedError, capped
+from nke.bench.cases.rarefied_gas import law_statistics
 from nke.bench.measure import Outcome, Task, run_task
 from nke.bench.protocol import QUICK, Protocol, cases
 from nke.bench.report import write_report
@@ -25,7 +26,7 @@ from nke.bench.results import Results
 from nke.bench.runner import plan, run
 from nke.bench.summary import Cell, tables
 from nke.cli.main import app
-from nke.systems import DoubleWell
+from nke.systems import DoubleWell, Langevin, RarefiedGas
 
 SIZES = {"train": 16, "test": 8, "large": 12, "replicates": 2, "large_replicates": 2, "draws": 2, "large_draws": 1}
 TINY = Protocol(**SIZES, scored=20, cap=200.0, adversarial=1.0, steps=1)
@@ -40,9 +41,10 @@ def accuracy(results: Results) -> dict[tuple, dict]:
 
 def test_every_system_and_method_is_planned_once():
     tasks = plan(TINY, 2)
-    assert {task.system for task in tasks} == {"lorenz-0.3", "lorenz-3", "black-scholes", "double-well"}
+    systems = ["lorenz-0.3", "lorenz-3", "black-scholes", "double-well", "rarefied-gas", "near-brownian-gas"]
+    assert list(dict.fromkeys(task.system for task in tasks)) == systems
     assert {task.method for task in tasks} == set(methods.methods())
-    assert len({task[:3] for task in tasks}) == len(tasks) == 2 * 4 * len(methods.methods())
+    assert len({task[:3] for task in tasks}) == len(tasks) == 2 * len(systems) * len(methods.methods())
     with pytest.raises(ValueError, match="expected systems among lorenz"):
         plan(TINY, 1, ["pendulum"])
 
@@ -79,13 +81,50 @@ def test_errors_of_the_coefficients_are_worked_out_for_a_known_system():
     truth, states = DoubleWell(), DoubleWell(dt=0.05).simulate(8, seed=0)
 
     def errors(system: DoubleWell) -> dict[str, float]:
-        return measure._coefficients(methods.Fitted(methods.KnownSystem(system), 0.0, 0.0, 0.0, {}), truth, states)
+        fitted = methods.Fitted(methods.KnownSystem(system), 0.0, 0.0, 0.0, {})
+        return measure._coefficients(fitted, cases()["double-well"], states)
 
     assert max(errors(truth).values()) == pytest.approx(0, abs=1e-12)
     wrong = errors(DoubleWell(rate=1.5, jump_scale=2.0, noise=1.0))
     assert wrong["jump_rate_error"] == wrong["jump_rate_median_error"] == pytest.approx(0.5)
     assert wrong["diffusion_error"] == pytest.approx(3.0)
     assert wrong["jump_law_error"] == pytest.approx(np.sqrt(2 / np.pi), abs=0.02)
+
+
+def test_options_of_a_case_go_to_the_methods_that_have_them():
+    case, made = cases()["rarefied-gas"], {}
+    for name, method in methods.METHODS.items():
+        made[name] = method.settings(TINY, case)
+    assert all("'x1': 'v1'" in made[name] for name in ("likelihood", "euler-maruyama"))
+    assert "v1" not in made["trajectory-flow-matching"]
+    assert "kinetic=None" in methods.METHODS["likelihood"].settings(TINY, cases()["double-well"])
+
+
+def test_the_gas_is_measured_by_its_physics(tmp_path):
+    """Its limit against its known figures: γ = D = 1 exactly for the law, within sampling error for the fit."""
+    tasks = plan(TINY, 1, ["rarefied-gas"], CHEAP)
+    results = run(tasks, tmp_path, jobs=1)
+    oracle, limit = (results.of(tasks)["rarefied-gas", method, 0]["metrics"] for method in CHEAP)
+    case = cases()["rarefied-gas"]
+    assert set(case.statistics) - set(oracle) == {"friction", "diffusivity", "collision_rate"}
+    # 16 trajectories of T = 2: a standard error of √(2·1.05/(3·32)) = 0.15 for the friction, of 20 % for the variance.
+    assert limit["friction"] == pytest.approx(1.05, abs=0.45)
+    assert limit["diffusivity"] * limit["friction"] == pytest.approx(1.1, rel=0.6)
+    [table] = [t for t in tables(case, results.of(tasks)) if t.name == "statistics"]
+    assert "Langevin, moment-matched" in render.markdown([table])
+
+
+def test_friction_and_diffusivity_of_a_known_law():
+    states = RarefiedGas().simulate(200, seed=0).states[:, ::20].reshape(-1, 6)
+    limit = law_statistics(Langevin(friction=2.0, diffusivity=0.5), states)
+    assert limit["friction"] == pytest.approx(2.0)
+    assert limit["diffusivity"] == pytest.approx(0.5)
+    # The gas relaxes at γ√(1 + 1/μ), and its kicks keep the variance at 1.1: D = 1.1/ν to the same order.
+    gas = RarefiedGas()
+    found = law_statistics(gas, states)
+    assert found["friction"] == pytest.approx(gas.relaxation_rate, rel=0.03)
+    assert found["diffusivity"] == pytest.approx(gas.velocity_variance / gas.relaxation_rate, rel=0.05)
+    assert found["collision_rate"] == pytest.approx(gas.collision_rate, rel=0.02)
 
 
 def test_a_rerun_skips_what_is_done_and_repairs_a_torn_line(tmp_path, monkeypatch):

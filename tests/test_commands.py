@@ -21,7 +21,7 @@ import nke.cli.fit
 import nke.cli.info
 import nke.fitting
 from nke.cli.cache import use_compilation_cache
-from nke.cli.fit import _method
+from nke.cli.fit import _known, _method
 from nke.cli.main import app
 from nke.cli.simulate import SYSTEMS
 from nke.fitting import Likelihood, Schedule
@@ -76,9 +76,11 @@ def fitted(recorded):
 
 def test_the_method_is_as_asked():
     data = nke.systems.OrnsteinUhlenbeck().simulate(2, 0, times=[0, 0.1, 0.2])
-    assert _method("likelihood", None, data) == Likelihood()
-    assert isinstance(_method("moments", None, data), nke.MomentMatching)
-    shorter = _method("likelihood", 20, data).schedule
+    assert _method("likelihood", None, data, {}) == Likelihood()
+    assert isinstance(_method("moments", None, data, {}), nke.MomentMatching)
+    known = {"kinetic": {"x": "vx", "y": "vy"}, "invariant": ("x", "y")}
+    assert _method("likelihood", None, data, _known("x:vx,y:vy", "x,y")) == Likelihood(**known)
+    shorter = _method("likelihood", 20, data, {}).schedule
     assert replace(shorter, steps=schedule_for(1, 4).steps) == schedule_for(1, 4)
     assert shorter.steps == 20
 
@@ -229,6 +231,8 @@ class TestRefusals:
             ("fit", "a.csv", "--method", "magic"),
             ("plot", "model.nke", "a.csv", "--format", "gif"),
             ("fit", "a.csv", "--seed", "-1"),
+            ("fit", "a.csv", "--kinetic", "x"),
+            ("fit", "a.csv", "--kinetic", "x:vx", "--method", "moments"),
         ],
     )
     def test_wrong_usage_is_exit_code_2(self, arguments, tmp_path, monkeypatch):

@@ -46,13 +46,16 @@ def fit(
     """
     if method not in METHODS:
         raise typer.BadParameter(f"expected one of {', '.join(METHODS)}, but got {method!r}", param_hint="--method")
+    known = _known(kinetic, invariant)
+    if known and method != "likelihood":
+        raise typer.BadParameter("expected --kinetic and --invariant only with --method likelihood")
     output = data.with_suffix(".nke") if output is None else output
     _require_folder(output)
     recorded = load_data(data, columns)
     from nke.fitting import fit as learn
 
     try:
-        how = _method(method, training_steps, recorded, _known(kinetic, invariant))
+        how = _method(method, training_steps, recorded, known)
         result = learn(recorded, how, jumps=jumps, seed=seed, checkpoint=checkpoint)
     except KeyboardInterrupt:
         if checkpoint is not None and any(checkpoint.glob("*")):
@@ -89,8 +92,6 @@ def _method(name: str, steps: int | None, data, known: dict[str, Any]) -> Any:
     from nke.fitting import Likelihood, MomentMatching
     from nke.fitting.likelihood import schedule_for
 
-    if known and name != "likelihood":
-        raise typer.BadParameter("expected --kinetic and --invariant only with --method likelihood")
     method = Likelihood(**known) if name == "likelihood" else MomentMatching()
     if steps is None:
         return method
