@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from nke.bench.measure import Task, run_task
 from nke.bench.methods import PARAMETRIC, methods
@@ -96,8 +97,9 @@ def _progress(total: int, done: int) -> Iterator[Any]:
     if not console.is_terminal:
         yield lambda start=None, end=None: None
         return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.description}"), console=console) as bar:
+    elapsed, left = (part(table_column=Column(min_width=7)) for part in (TimeElapsedColumn, TimeRemainingColumn))
+    now = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis"))
+    with Progress(BarColumn(bar_width=12), MofNCompleteColumn(), elapsed, left, now, console=console) as bar:
         task_id, running = bar.add_task("", total=total, completed=done), dict[tuple, None]()
 
         def show(start: Task | None = None, end: dict[str, Any] | None = None) -> None:
@@ -108,6 +110,6 @@ def _progress(total: int, done: int) -> Iterator[Any]:
                 bar.advance(task_id)
                 if end["status"] != "done":
                     bar.console.print(f"{end['system']} {end['method']} {end['seed']}: {end['status']}")
-            bar.update(task_id, description="; ".join(f"{s} {m} seed {n}" for s, m, n in running))
+            bar.update(task_id, description=", ".join(f"{s} {m} {n}" for s, m, n in running))
 
         yield show
