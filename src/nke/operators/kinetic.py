@@ -7,7 +7,6 @@ positions have no noise and no jumps of their own, so that the diffusion tensor 
 from collections.abc import Callable
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -50,17 +49,11 @@ class Frame(eqx.Module):
 
     def carry(self, law: GaussianMixture, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         """The displacement of the whole state from that of the free coordinates: Δp = s·(v + Δv/2)."""
-
-        def whole(moved, spread):
-            part = self.embed(jnp.zeros((len(self.positions), *spread.shape[1:]), spread.dtype), spread)
-            rows = step / 2 * self.slope.value[:, None] * part[np.array(self.velocities, int)]
-            mean = self.embed(jnp.zeros(len(self.positions), moved.dtype), moved)
-            flown = step * (self.velocity(x) + self.slope.value * mean[np.array(self.velocities, int)] / 2)
-            return self.embed(flown, moved), self.embed(rows, spread)
-
-        identity = jnp.eye(len(self.free), dtype=x.dtype)
-        means, maps = jax.vmap(lambda mean: whole(mean, identity))(law.means)
-        return GaussianMixture(law.weights, means, maps @ law.covariances @ jnp.swapaxes(maps, -1, -2))
+        free, still = jnp.eye(len(self.free), dtype=x.dtype), jnp.zeros((len(self.positions), len(self.free)), x.dtype)
+        faster = self.embed(still, free)[np.array(self.velocities, int)]
+        spread = self.embed(step / 2 * self.slope.value[:, None] * faster, free)
+        flown = self.embed(step * self.velocity(x), jnp.zeros(len(self.free), x.dtype))
+        return GaussianMixture(law.weights, flown + law.means @ spread.T, spread @ law.covariances @ spread.T)
 
 
 class KineticDrift(eqx.Module):
