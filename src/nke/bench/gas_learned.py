@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from rich.table import Table
 from scipy.stats import rayleigh
 
 from nke.bench.cases.rarefied_gas import POSITIONS, law_statistics, path_statistics
-from nke.bench.tables import console, print_rows
+from nke.bench.tables import console
 from nke.fitting import FitResult, Likelihood, fit
 from nke.model import Model
 from nke.plots.style import LEARNED, RECORDED
@@ -34,13 +35,23 @@ def main(seed: int = 0) -> None:
         result = learn(gas, seed)
         console.print(result.summary())
         paths = {"truth": stationary(gas, seed), "learned": stationary(result.model, seed)}
-        for name, found in paths.items():
-            law = gas if name == "truth" else result.model
-            rows = path_statistics(found, paths["truth"], _times()) | law_statistics(law, _states(paths["truth"]))
-            print_rows(f"mass ratio {mass_ratio:g}, {name}", [rows], TARGETS)
+        console.print(_table(mass_ratio, *(_figures(law, paths) for law in (gas, result.model))))
         if mass_ratio == 10.0:
             draw(gas, result.model, paths["truth"], paths["learned"]).savefig(PICTURE, dpi=110)
             console.print(f"picture in {PICTURE}")
+
+
+def _figures(law: RarefiedGas | Model, paths: dict[str, np.ndarray]) -> dict[str, float]:
+    found = paths["learned" if isinstance(law, Model) else "truth"]
+    return path_statistics(found, paths["truth"], _times()) | law_statistics(law, _states(paths["truth"]))
+
+
+def _table(mass_ratio: float, truth: dict[str, float], learned: dict[str, float]) -> Table:
+    heading = f"mass ratio {mass_ratio:g}, {PATHS} paths from {LATER:g} to {END:g}"
+    table = Table("figure", "molecular dynamics", "learned", "target", title=heading)
+    for name, value in learned.items():
+        table.add_row(name, f"{truth[name]:.4g}", f"{value:.4g}", TARGETS.get(name, ""))
+    return table
 
 
 def learn(gas: RarefiedGas, seed: int) -> FitResult:
@@ -115,5 +126,5 @@ def _draw_memory(memory: Any, spread: Any, gas: RarefiedGas, truth: np.ndarray, 
     memory.plot(0.02 * lags, gas.autocorrelation(0.02 * lags), color="grey", label="formula")
     spread.plot(0.02 * lags, gas.mean_squared_displacement(0.02 * lags), color="grey", label="formula")
     memory.set(title="autocorrelation of v", xlabel="lag")
-    spread.set(title="mean squared displacement, per component", xlabel="lag")
+    spread.set(title="mean squared displacement", xlabel="lag")
     memory.legend(frameon=False)
