@@ -177,7 +177,9 @@ class Likelihood:
             consider(degree=2)
             if open_substeps and form.substeps == 2:
                 consider(substeps=4)
-        return form, "held-out gain of short runs, nats: " + "; ".join(words) if words else "as asked"
+        if words:
+            return form, "held-out gain of short runs, nats: " + "; ".join(words)
+        return form, "none found" if self.noise is None else "as asked"
 
 
 def _pruned(generator: Generator, x: Float[Array, "t d"]) -> Generator:
