@@ -11,7 +11,7 @@ from nke.baselines import EulerMaruyama
 from nke.data import Coordinates
 from nke.fitting import Likelihood
 from nke.fitting.beginning import Beginning
-from nke.fitting.kinetic import known_frame
+from nke.fitting.kinetic import known_frame, likely_positions
 from nke.fitting.loop import Schedule
 from nke.fitting.start import RESOLUTION, jumps_follow_the_state
 from nke.mixtures import GaussianMixture
@@ -142,6 +142,15 @@ class TestFit:
         for pairs in ({"position": "position"}, {"position": "velocity", "velocity": "position"}):
             with pytest.raises(ValueError, match="leaves nothing to learn"):
                 nke.fit(data, Likelihood(kinetic=pairs))
+
+    def test_positions_are_noticed(self):
+        seen = SYSTEM.simulate(4, seed=0).transitions()
+        assert likely_positions(seen, SYSTEM.names) == PAIR
+        gas = RarefiedGas()
+        assert likely_positions(gas.simulate(8, seed=0).transitions(), gas.names) == {
+            f"x{i}": f"v{i}" for i in (1, 2, 3)
+        }
+        assert likely_positions(DoubleWell().simulate(8, seed=0).transitions(), ("x1", "x2", "x3")) == {}
 
     def test_wrong_units_are_refused(self):
         data = SYSTEM.simulate(4, seed=0)

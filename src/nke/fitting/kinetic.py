@@ -9,6 +9,7 @@ from nke.data import Coordinates, Transitions
 from nke.operators import Frame
 from nke.operators.networks import Fixed
 
+ALIKE = 0.1  # share of its motion by which a coordinate may miss what its velocity says
 OFF = 0.1  # of the speed, by which positions may move faster or slower than their velocities say
 
 
@@ -40,6 +41,19 @@ def known_frame(
     fixed = (Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
     still = tuple(names.index(name) for name in invariant)
     return Frame(tuple(positions), tuple(velocities), still, len(names), *fixed)
+
+
+def likely_positions(some: Transitions, names: Sequence[str]) -> dict[str, str]:
+    """Coordinates that move just as others say, dx = v dt in the user's own units, with these others."""
+    moved, flown = some.displacement, some.step[:, None] * (some.x + some.y) / 2
+    size, found = np.sqrt(np.mean(moved**2, axis=0)), {}
+    for p, name in enumerate(names):
+        gap = np.sqrt(np.mean((moved[:, p, None] - flown) ** 2, axis=0))
+        gap[p] = np.inf
+        v = int(np.argmin(gap))
+        if gap[v] < ALIKE * size[p]:
+            found[name] = names[v]
+    return found
 
 
 def _check_speed(some: Transitions, p: int, v: int, names: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.beginning import NOISES, Beginning, Form, float32
 from nke.fitting.jump_detection import has_jumps
-from nke.fitting.kinetic import known_frame
+from nke.fitting.kinetic import known_frame, likely_positions
 from nke.fitting.loop import CHUNK, Blocks, FitRun, Schedule, Trainer, losses
 from nke.fitting.result import FitResult
 from nke.fitting.start import motion_size
@@ -116,6 +116,8 @@ class Likelihood:
         if words:
             decided["jumps"] = words
         trainer = run.trainer(self.schedule or schedule_for(data.dimension, len(training)))
+        if not self.kinetic and (pairs := likely_positions(some, data.names)):
+            decided["hint"] = f"positions that follow their velocities? Then say so: Likelihood(kinetic={pairs})"
         frame = known_frame(self.kinetic or {}, self.invariant, data.names, some, coordinates)
         start = Beginning(some, coordinates, found, self, run.seed, frame)
         if start.noiseless.any():
