@@ -74,9 +74,10 @@ def run_task(task: Task) -> Outcome:
 
 @contextmanager
 def _nothing_compiled_before() -> Iterator[None]:
-    """Compilation is timed, so it is not taken from a cache on disk."""
+    """Compilation is timed, so nothing is taken from a cache on disk or from an earlier cell of the same process."""
     cached = jax.config.values["jax_enable_compilation_cache"]
     jax.config.update("jax_enable_compilation_cache", False)
+    jax.clear_caches()
     try:
         yield
     finally:
