@@ -46,7 +46,7 @@ def resolution_in_words(start: Beginning, names: Sequence[str]) -> str:
     return f"{still} without noise between jumps: read to {RESOLUTION:g} of the standard deviation in the density"
 
 
-def jumps_in_words(model: Model, part: Transitions, shapes: str) -> dict[str, str]:
+def jumps_in_words(model: Model, part: Transitions, shapes: str = "") -> dict[str, str]:
     """Rate and size of the jumps; warns where they cannot be trusted."""
     assert isinstance(model.generator.jump, PoissonJump)
     rate = model.jump_rate(part.x)
