@@ -185,6 +185,7 @@ class TestTables:
         assert (np.ravel(both.times).tolist(), both.unit_of_time) == ([1, 2], "")
 
     def test_reading_and_writing_in_pieces_are_reported(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(nke.files.text, "LONG", 1)
         data = nke.systems.OrnsteinUhlenbeck().simulate(3, 0, times=[0, 0.1, 0.25])
         path, whole, read, written = tmp_path / "a.csv", tmp_path / "b.csv", [], []
         nke.write(data, whole)

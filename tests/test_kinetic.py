@@ -204,8 +204,8 @@ class TestJumpShapes:
             assert share == pytest.approx(pull**2 / (1 + pull**2), abs=0.04)
 
     def test_the_gas_asks_for_them_and_the_double_well_does_not(self):
-        gas, names = RarefiedGas().simulate(256, seed=0), {f"x{i}": f"v{i}" for i in (1, 2, 3)}
-        for data, kinetic, expected in ((gas, names, True), (DoubleWell().simulate(256, seed=0), {}, False)):
+        gas, names = RarefiedGas().simulate(128, seed=0), {f"x{i}": f"v{i}" for i in (1, 2, 3)}
+        for data, kinetic, expected in ((gas, names, True), (DoubleWell().simulate(128, seed=0), {}, False)):
             to, seen = Coordinates.zscore(data), data.transitions()
             frame = known_frame(kinetic, tuple(kinetic), data.names, seen, to)
-            assert Beginning(seen, to, True, Likelihood(), 0, frame).moving == expected
+            assert Beginning(seen, to, True, Likelihood(components=1), 0, frame).moving == expected

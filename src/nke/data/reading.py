@@ -223,11 +223,13 @@ def check_order(times: Times, observed: Mask, lengths: Lengths):
     if len(lengths) == 1 and (np.diff(times) > 0).all():  # the usual case; NaN is not greater
         return
     seen = np.flatnonzero(observed)
-    trajectory = np.repeat(np.arange(len(lengths)), lengths)[seen]
-    wrong = (np.diff(times[seen]) <= 0) & (np.diff(trajectory) == 0)
-    if wrong.any():
-        k = int(wrong.argmax())
-        i, before, after = trajectory[k], times[seen[k]], times[seen[k + 1]]
+    back = np.flatnonzero(np.diff(times if len(seen) == len(times) else times[seen]) <= 0)
+    # Few rows go back in time: the first ones of a trajectory, and what is wrong.
+    trajectory = np.searchsorted(np.cumsum(lengths), seen[np.stack([back, back + 1])], side="right")
+    wrong = np.flatnonzero(trajectory[0] == trajectory[1])
+    if len(wrong):
+        k, i = int(back[wrong[0]]), int(trajectory[0, wrong[0]])
+        before, after = times[seen[k]], times[seen[k + 1]]
         row = seen[k + 1] - lengths[:i].sum()
         raise ValueError(
             f"expected times to increase within a trajectory; trajectory {i} goes from {before} to {after} "

@@ -68,11 +68,13 @@ class Table:
         """Rows by trajectory and time, and a note if they had to be sorted; a time that is repeated is refused."""
         order = by_trajectory(trajectory)
         seen = np.arange(len(times))[order]
-        timed = seen[~np.isnan(times[order])]
-        wrong = (np.diff(times[timed]) <= 0) & (np.diff(trajectory[timed]) == 0)
-        if not wrong.any():
+        missing = np.isnan(times[order])
+        timed = seen[~missing] if missing.any() else seen
+        back = np.flatnonzero(np.diff(times[timed] if timed is not seen else times[order]) <= 0)
+        wrong = back[trajectory[timed[back]] == trajectory[timed[back + 1]]]
+        if not len(wrong):
             return order, ()
-        row = int(timed[1:][wrong][0])
+        row = int(timed[wrong[0] + 1])
         order = np.lexsort((times, trajectory))
         repeated = (np.diff(times[order]) == 0) & (np.diff(trajectory[order]) == 0)
         if repeated.any():

@@ -4,6 +4,7 @@ import csv
 import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,6 +22,7 @@ WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 SPACES = " "  # any run of spaces and tabs
 BLOCK = 1 << 20  # bytes
 WRITTEN = 1 << 15  # rows at a time
+LONG = 1 << 28  # bytes that take a few seconds to read
 MISSING = {"", "nan", "na", "n/a", "null", "none", "#n/a", "<na>", "-nan"}
 
 
@@ -152,12 +154,12 @@ def _table(layout: Layout, columns: Columns, report: Callable[[int], None]) -> T
     import pandas as pd
 
     width = len(layout.headings)
-    with warnings.catch_warnings(), io.BufferedReader(Reported(layout.path, report), BLOCK) as file:
+    with warnings.catch_warnings(), _source(layout.path, report) as source:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a first row that is too long
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # text among numbers, named below
         try:
             frame = pd.read_csv(
-                file,
+                source,
                 sep=r"\s+" if layout.delimiter == SPACES else layout.delimiter,
                 decimal=layout.decimal,
                 header=0 if layout.header else None,
@@ -178,6 +180,13 @@ def _table(layout: Layout, columns: Columns, report: Callable[[int], None]) -> T
     if pd.isna(cells[-1]).any() and _has_short_rows(layout, len(frame)):
         layout.first_problem(columns)
     return Table(str(layout.path), layout.headings, cells, layout.line)
+
+
+def _source(path: Path, report: Callable[[int], None]) -> AbstractContextManager[Any]:
+    """The path, which pandas reads twice as fast as an open file; if long, a file that tells how far it is read."""
+    if path.stat().st_size < LONG:
+        return nullcontext(path)
+    return io.BufferedReader(Reported(path, report), BLOCK)
 
 
 def _has_short_rows(layout: Layout, rows: int) -> bool:
