@@ -44,7 +44,9 @@ def main(seed: int = 0) -> None:
 
 def _figures(law: RarefiedGas | Model, paths: dict[str, np.ndarray]) -> dict[str, float]:
     found = paths["learned" if isinstance(law, Model) else "truth"]
-    return path_statistics(found, paths["truth"], _times()) | law_statistics(law, _states(paths["truth"]))
+    states = _states(paths["truth"])
+    noise = {"noise": float(np.mean(np.asarray(law.diffusion(states))[:, 3, 3]))}
+    return path_statistics(found, paths["truth"], _times()) | law_statistics(law, states) | noise
 
 
 def _table(mass_ratio: float, truth: dict[str, float], learned: dict[str, float]) -> Table:

@@ -99,7 +99,7 @@ def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
         metrics |= _over(rows, prefix, np.mean)
         spread |= _over(rows, prefix, lambda values: np.std(values, ddof=1))
         itself = _compare(np.asarray(test.states), test, data, case)
-        metrics |= {f"{prefix}test_{name}": itself[name] for name in ("kurtosis", *case.statistics) if name in itself}
+        metrics |= {f"{prefix}test_{name}": itself[name] for name in case.statistics if name in itself}
         metrics[f"{prefix}test_kurtosis"] = itself["increment_kurtosis"]
     metrics["score"] = _if_defined(lambda: float(np.mean(true_log_prob(case.system, data.scored))))
     return {"status": DONE, "metrics": metrics, "spread": spread}, np.asarray(data.test.states)[:KEPT]

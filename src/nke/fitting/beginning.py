@@ -131,8 +131,8 @@ class Beginning:
         if asked is not None or self.mixture is None:
             return asked == "state-dependent", ""
         found, share = jumps_follow_the_state(self.mixture, self.rest, self.law.jumped, self.x)
-        words = f"the state explains {share:.1%} of the jumps' variance or of their squares' (threshold {FOLLOWS:.0%})"
-        return found, words
+        share_in_words = f"the state explains {share:.1%} of the jumps' variance or of their squares'"
+        return found, f"{share_in_words} (threshold {FOLLOWS:.0%}, and beyond chance)"
 
     def plausible(self) -> list[str]:
         """Forms of the noise worth a trial, the simplest first.

@@ -43,7 +43,7 @@ def step_in_words(model: Model, part: Transitions) -> str:
 
 def resolution_in_words(start: Beginning, names: Sequence[str]) -> str:
     still = ", ".join(names[int(i)] for i in start.free[start.noiseless])
-    return f"{still} without noise between jumps: read to {RESOLUTION:g} of the standard deviation in the density"
+    return f"{still} without noise of their own: read to {RESOLUTION:g} of the standard deviation in the density"
 
 
 def jumps_in_words(model: Model, part: Transitions, shapes: str = "") -> dict[str, str]:
@@ -59,8 +59,9 @@ def jumps_in_words(model: Model, part: Transitions, shapes: str = "") -> dict[st
             UserWarning,
             stacklevel=2,
         )
-    network = model.generator.jump.network
+    network, frame = model.generator.jump.network, model.generator.frame
     states = float32(model.coordinates.to(part.x))
+    states = states if frame is None else frame.seen(states)
     size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
     if size.min() < SMALL_JUMPS:
         warnings.warn(
