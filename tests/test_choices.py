@@ -33,7 +33,7 @@ from nke.operators import (
 )
 from nke.systems import BimodalJumps, BlackScholes, DoubleWell, Lorenz, OrnsteinUhlenbeck
 
-QUICK = Likelihood(schedule=Schedule(steps=CHUNK, particles=128), width=16)
+QUICK = Likelihood(networks=True, schedule=Schedule(steps=CHUNK, particles=128), width=16)
 
 
 def in_z(data: nke.Trajectories):

@@ -21,7 +21,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_demo_prints_the_result_beside_the_truth_and_saves_a_figure(tmp_path, monkeypatch):
-    quick = partial(nke.fit, method=Likelihood(noise="constant", width=8, components=1, schedule=Schedule(steps=20)))
+    quick = partial(
+        nke.fit, method=Likelihood(networks=True, noise="constant", width=8, components=1, schedule=Schedule(steps=20))
+    )
     monkeypatch.setattr(nke.cli.demo, "fit", quick)
     monkeypatch.setattr(nke.cli.demo, "DoubleWell", partial(DoubleWell, dt=0.05))
     figure = tmp_path / "well.png"
@@ -62,7 +64,8 @@ def test_importing_nke_leaves_the_configuration_of_jax_alone():
 def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    quick = 'nke.fit(data, nke.Likelihood(noise="constant", width=8, schedule=Schedule(steps=20)), jumps=True, seed=0)'
+    method = 'nke.Likelihood(networks=True, noise="constant", width=8, schedule=Schedule(steps=20))'
+    quick = f"nke.fit(data, {method}, jumps=True, seed=0)"
     assert "nke.fit(data, seed=0)" in example
     example = example.replace("DoubleWell()", "DoubleWell(dt=0.05)")
     names = {"Schedule": Schedule}

@@ -64,7 +64,8 @@ def recorded(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(recorded):
     path = recorded.with_name("cells.nke")
-    small = Likelihood(noise="constant", width=4, depth=1, schedule=Schedule(steps=20))  # compiles in seconds
+    quick = Schedule(steps=20)
+    small = Likelihood(networks=True, noise="constant", width=4, depth=1, schedule=quick)  # compiles in seconds
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nke.cli.fit, "_method", lambda *asked: small)
         outcome = run("fit", recorded, "-o", path, "--time", "hours", "--no-jumps")
@@ -80,6 +81,7 @@ def test_the_method_is_as_asked():
     assert isinstance(_method("moments", None, data, {}), nke.MomentMatching)
     known = {"kinetic": {"x": "vx", "y": "vy"}, "invariant": ("x", "y")}
     assert _method("likelihood", None, data, _known("x:vx,y:vy", "x,y")) == Likelihood(**known)
+    assert _method("likelihood", None, data, {"networks": False}).networks is False
     shorter = _method("likelihood", 20, data, {}).schedule
     assert replace(shorter, steps=schedule_for(1, 4).steps) == schedule_for(1, 4)
     assert shorter.steps == 20

@@ -47,14 +47,18 @@ def exact(system: HarmonicOscillator) -> Model:
 @pytest.fixture(scope="module")
 def oscillator() -> nke.FitResult:
     data = SYSTEM.simulate(100, seed=0)
-    return nke.fit(data, Likelihood(kinetic=PAIR, noise="constant", width=16, schedule=QUICK), jumps=False)
+    return nke.fit(
+        data, Likelihood(kinetic=PAIR, networks=True, noise="constant", width=16, schedule=QUICK), jumps=False
+    )
 
 
 @pytest.fixture(scope="module")
 def sphere() -> nke.FitResult:
     data = RarefiedGas().simulate(100, seed=0)
     positions = {f"x{i}": f"v{i}" for i in (1, 2, 3)}
-    method = Likelihood(kinetic=positions, invariant=tuple(positions), width=16, components=1, schedule=QUICK)
+    method = Likelihood(
+        kinetic=positions, invariant=tuple(positions), width=16, components=1, networks=True, schedule=QUICK
+    )
     return nke.fit(data, method)
 
 

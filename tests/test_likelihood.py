@@ -247,7 +247,9 @@ def test_irregular_steps_with_jumps(well):
 
 def test_two_components_and_storage(tmp_path):
     data = BimodalJumps().simulate(128, seed=0, times=np.arange(41) * 0.05)
-    method = Likelihood(noise="constant", components=2, width=32, schedule=Schedule(steps=CHUNK, particles=256))
+    method = Likelihood(
+        networks=True, noise="constant", components=2, width=32, schedule=Schedule(steps=CHUNK, particles=256)
+    )
     model = nke.fit(data, method, jumps=True, seed=0).model
     model.save(tmp_path / "bimodal.nke")
     again = nke.load(tmp_path / "bimodal.nke")

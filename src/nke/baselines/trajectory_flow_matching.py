@@ -73,7 +73,9 @@ def _with_body(network: Any, body: Smooth) -> Any:
 def _without_share(body: Smooth) -> Smooth:
     """The same function at τ = 0, of the state alone."""
     mlp, (outputs, inputs) = body.mlp, body.skip.weight.shape
+    assert mlp is not None
     shorter = Smooth(inputs - 1, outputs, mlp.width_size, mlp.depth, key=jax.random.key(0))
+    assert shorter.mlp is not None
     layers = (_without_last_input(mlp.layers[0], shorter.mlp.layers[0]), *mlp.layers[1:])
     skip = _without_last_input(body.skip, shorter.skip)
     return eqx.tree_at(lambda b: (b.mlp.layers, b.skip), shorter, (layers, skip))

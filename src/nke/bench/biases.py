@@ -4,7 +4,7 @@ import numpy as np
 
 from nke.bench.recovery import SEEDS
 from nke.bench.tables import console, mean_and_error, print_rows
-from nke.fitting import fit
+from nke.fitting import Likelihood, fit
 from nke.fitting.jump_detection import find_jumps
 from nke.packets import build_packets
 from nke.systems import DoubleWell, OrnsteinUhlenbeck
@@ -25,7 +25,7 @@ def _slopes(step: float, seed: int) -> dict[str, float]:
     data = OrnsteinUhlenbeck(rate=1.0).simulate(TRAJECTORIES, seed, times=step * np.arange(ROWS))
     seen = data.transitions()
     x, y = seen.x[:, 0], seen.y[:, 0]
-    learned = fit(data, jumps=False, seed=seed).model.drift(seen.x)[:, 0]
+    learned = fit(data, Likelihood(networks=True), jumps=False, seed=seed).model.drift(seen.x)[:, 0]
     row = {
         "likelihood": float(x @ learned / (x @ x)),
         "exact maximum likelihood": float(np.log(x @ y / (x @ x)) / step),

@@ -1,11 +1,11 @@
-"""Everything on automatic where it is hard: heavy noise, state-dependent jumps, little data."""
+"""What the networks reach where it is hard: heavy noise, state-dependent jumps, little data."""
 
 import numpy as np
 
 from nke.bench.tables import print_rows
 from nke.evaluation import jump_law_distance, recovery
 from nke.evaluation.ensemble import wasserstein
-from nke.fitting import fit
+from nke.fitting import Likelihood, fit
 from nke.fitting.result import FitResult
 from nke.systems import BimodalJumps, DoubleWell, Lorenz
 
@@ -30,7 +30,7 @@ def heavy_noise() -> None:
 def _heavy(seed: int) -> dict[str, float]:
     system = Lorenz(noise=3.0)
     data, test = system.simulate(TRAIN, seed), system.simulate(TEST, seed + 1000)
-    result = fit(data, seed=seed)
+    result = fit(data, Likelihood(networks=True), seed=seed)
     found, states = recovery(result.model, system, test.states), np.asarray(test.states)
     times = np.asarray(test.times).reshape(-1, states.shape[1])[0]
     generated = result.model.sample(states[:, 0], times, seed=seed)
@@ -68,7 +68,7 @@ def state_dependent_jumps() -> None:
 def _bimodal(seed: int) -> dict[str, float]:
     system = BimodalJumps()
     data, test = system.simulate(TRAIN, seed), system.simulate(TEST, seed + 1000)
-    result = fit(data, seed=seed)
+    result = fit(data, Likelihood(networks=True), seed=seed)
     model, states = result.model, np.asarray(test.states)[:, ::10].reshape(-1, 2)
     found = recovery(model, system, test.states)
     rate, truth = model.jump_rate(states), np.asarray(system.jump_rate(states))
@@ -96,7 +96,7 @@ def sizes() -> None:
 def _size(trajectories: int, seed: int) -> dict[str, float]:
     system = DoubleWell()
     data, test = system.simulate(trajectories, seed), system.simulate(TEST, seed + 1000)
-    result: FitResult = fit(data, seed=seed)
+    result: FitResult = fit(data, Likelihood(networks=True), seed=seed)
     seen, found = test.transitions(), recovery(result.model, system, test.states)
     gain = result.model.log_prob(seen.y, seen.x, seen.step) - system.log_prob(seen.y, seen.x, seen.step)
     return {

@@ -17,8 +17,8 @@ SEEDS = range(5)
 TRAIN, TEST = 1024, 256
 SCORED = 4000  # unseen transitions on which the true law is scored
 METHODS = {
-    "likelihood": Likelihood(),
-    "Euler–Maruyama likelihood": Likelihood(rule=EulerMaruyama()),
+    "likelihood": Likelihood(networks=True),
+    "Euler–Maruyama likelihood": Likelihood(networks=True, rule=EulerMaruyama()),
     "moment matching": MomentMatching(),
 }
 SYSTEMS: dict[str, System] = {
@@ -119,6 +119,6 @@ def half_of_the_rows() -> None:
         data, test = system.simulate(TRAIN, seed), system.simulate(TEST, seed + 1000)
         states = np.array(data.states)
         states[np.random.default_rng(seed).random(states.shape[:2]) < 0.5] = np.nan
-        result = fit(Trajectories(states, np.asarray(data.times)), jumps=True, seed=seed)
+        result = fit(Trajectories(states, np.asarray(data.times)), METHODS["likelihood"], jumps=True, seed=seed)
         rows.append(coefficient_errors(result.model, system, test) | {"seconds": result.timings["total"]})
     print_rows("double well with half of its rows", rows, HALF_TARGETS)

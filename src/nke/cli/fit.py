@@ -21,6 +21,10 @@ def fit(
         bool | None, typer.Option("--jumps/--no-jumps", help="Decided from the data unless said.", show_default=False)
     ] = None,
     method: Annotated[str, typer.Option(help="likelihood, or moments (the paper's own; equal steps).")] = "likelihood",
+    networks: Annotated[
+        bool | None,
+        typer.Option("--networks/--no-networks", help="Only where they are needed unless said.", show_default=False),
+    ] = None,
     kinetic: Annotated[
         str | None, typer.Option(help="Positions with their velocities, x:vx,y:vy.", show_default=False)
     ] = None,
@@ -46,9 +50,9 @@ def fit(
     """
     if method not in METHODS:
         raise typer.BadParameter(f"expected one of {', '.join(METHODS)}, but got {method!r}", param_hint="--method")
-    known = _known(kinetic, invariant)
+    known = _known(kinetic, invariant) | ({} if networks is None else {"networks": networks})
     if known and method != "likelihood":
-        raise typer.BadParameter("expected --kinetic and --invariant only with --method likelihood")
+        raise typer.BadParameter("expected --kinetic, --invariant and --networks only with --method likelihood")
     output = data.with_suffix(".nke") if output is None else output
     _require_folder(output)
     recorded = load_data(data, columns)

@@ -39,13 +39,18 @@ from nke.operators import (
     KineticJump,
     PoissonJump,
     RelativeFactor,
+    monomial_degrees,
     monomials,
 )
 
 NOISES = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
+WITHOUT_NETWORKS = ("constant", "relative")  # forms of the noise that can do without
 CLEAR = 0.2  # nats per transition between the starts of two forms of the noise that need no trial
 NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells apart
 MOST_TERMS = 16  # components for one number of jumps
+CLOSER = 0.05  # how much closer to zero noise without networks goes on falling with the state
+MOST_DEGREE, MOST_COEFFICIENTS = 3, 120  # of a drift without network
+TELLING_TERMS = 20.0  # nats by which least squares must gain, beside one a coefficient, for a higher degree
 
 
 @runtime_checkable
@@ -69,6 +74,7 @@ class Form:
     noise: str
     substeps: int = 1
     degree: int = 1  # of the drift's polynomial
+    networks: bool = True  # without them only the drift depends on the state, and relative noise by its size
 
     def __str__(self) -> str:
         more = [f"degree {self.degree}"] * (self.degree > 1) + [f"{self.substeps} sub-steps"] * (self.substeps > 1)
@@ -106,6 +112,7 @@ class Beginning:
             clear = bool(self.noiseless.all())
             self.mixture = jump_law(self.law, self.moved, self.step, method.components, seed, clear)
         self.moving, self.shapes_in_words = self._jump_shapes()
+        self.halfway = self._halfway()
 
     def _law(self, moved: Float[np.ndarray, "t r"]) -> Start:
         start = start_with_jumps if self.jumps else start_without_jumps
@@ -141,13 +148,56 @@ class Beginning:
         """
         if self.noiseless.any():
             return ["constant"] if self.noiseless.all() else ["constant", "plain"]
-        rest, scaled = self.rest, self.rest / self.amplitude
-        relative = self._law(scaled).log_prob(scaled, self.step) - np.log(self.amplitude).sum(axis=1)
-        gain = np.mean(relative - self.rest_law.log_prob(rest, self.step))
+        gain = self._relative_gain()
         return [*(["constant"] if gain < CLEAR else []), "plain", *(["relative"] if gain > -CLEAR else [])]
 
+    def _relative_gain(self) -> float:
+        """Nats per transition by which relative noise explains better what a quadratic drift leaves over."""
+        rest, scaled = self.rest, self.rest / self.amplitude
+        relative = self._law(scaled).log_prob(scaled, self.step) - np.log(self.amplitude).sum(axis=1)
+        return float(np.mean(relative - self.rest_law.log_prob(rest, self.step)))
+
+    def simplest(self, noise: str | None = None) -> list[Form]:
+        """Forms without networks worth a try: the likelier noise, as many powers of the state as least squares ask for.
+
+        Least squares know no curvature of the motion within a step and may ask for too many: a lower degree that gives
+        half of what they gain comes first.
+        """
+        if self.moving or self.noiseless.any() or noise not in (None, *WITHOUT_NETWORKS):
+            return []
+        noise = noise or ("constant" if self._relative_gain() < 0 else "relative")
+        velocity = self.moved / self.step[:, None]
+        degrees = [k for k in range(1, MOST_DEGREE + 1) if k == 1 or self._coefficients(k) <= MOST_COEFFICIENTS]
+        weights, nats = self._weights(noise), []
+        for degree in degrees:
+            terms = np.asarray(monomials(self.halfway, degree))
+            constant, slopes = polynomial_drift(terms, velocity, weights)
+            squares = np.sum(weights * (velocity - constant - terms @ slopes.T) ** 2, axis=0)
+            nats.append(-len(velocity) / 2 * np.log(squares).sum() - self._coefficients(degree))
+        gained = np.array(nats) - nats[0]
+        enough = max(gained.max() - TELLING_TERMS, 0.0)
+        asked = {int(np.argmax(gained >= share)) for share in (enough / 2, enough)}
+        return [Form(noise, degree=degrees[i], networks=False) for i in sorted(asked)]
+
+    def _coefficients(self, degree: int) -> int:
+        return len(monomial_degrees(self.x.shape[1], degree)) * len(self.free)
+
+    def _halfway(self) -> Float[np.ndarray, "t d"]:
+        """States half a step ahead along a polynomial drift: there the mean velocity of a step is that of the drift."""
+        degree = max(k for k in range(1, MOST_DEGREE + 1) if k == 1 or self._coefficients(k) <= MOST_COEFFICIENTS)
+        terms = np.asarray(monomials(self.x, degree))
+        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], self._weights("constant"))
+        ahead = self.x.copy()
+        ahead[:, self.free] += self.step[:, None] / 2 * (constant + terms @ slopes.T)
+        return ahead
+
+    def _weights(self, noise: str) -> Float[np.ndarray, "t r"]:
+        """Of velocities in least squares: calm steps by their length and their noise."""
+        size = self.amplitude if noise == "relative" else np.ones_like(self.moved)
+        return (self.step * (1 - self.law.jumped))[:, None] / size**2
+
     def generator(self, form: Form, key: Callable[[], PRNGKeyArray]) -> Generator:
-        sizes: dict[str, int] = {"width": self.method.width, "depth": self.method.depth}
+        sizes: dict[str, int] = {"width": self.method.width, "depth": self.method.depth if form.networks else 0}
         drift, factor = self._drift(form, sizes, key()), self._factor(form, sizes, key())
         measure, order = self._jump(sizes, key()) if self.jumps else (None, 1)
         if self.frame is not None:
@@ -172,17 +222,17 @@ class Beginning:
         speed = np.sqrt(np.mean((self.moved / self.step[:, None]) ** 2, axis=0))
         scale, inputs = float32(np.where(speed > 0, speed, 1.0)), self.x.shape[1]
         drift = DriftNetwork(scale, **sizes, degree=form.degree, inputs=inputs, key=key)
-        noise = self.amplitude if form.noise == "relative" else np.ones_like(self.moved)
-        weights = (self.step * (1 - self.law.jumped))[:, None] / noise**2
-        terms = np.asarray(monomials(self.x, form.degree))
+        terms = np.asarray(monomials(self.x if form.networks else self.halfway, form.degree))
+        weights = self._weights(form.noise)
         return drift.starting_from(*map(float32, polynomial_drift(terms, self.moved / self.step[:, None], weights)))
 
     def _factor(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray):
         if form.noise != "relative":
-            start, inputs = float32(cholesky(self.law.spread)), self.x.shape[1]
-            return NOISES[form.noise](start, **sizes, inputs=inputs, key=key)
-        spread = self._law(self.moved / self.amplitude).spread
-        start, origin, size = map(float32, (cholesky(spread), self.origin, self.least))
+            spread, inputs = (self.law if form.networks else self.rest_law).spread, self.x.shape[1]
+            return NOISES[form.noise](float32(cholesky(spread)), **sizes, inputs=inputs, key=key)
+        spread = self._law((self.moved if form.networks else self.rest) / self.amplitude).spread
+        least = self.least if form.networks else CLOSER * self.least
+        start, origin, size = map(float32, (cholesky(spread), self.origin, least))
         noisy = None if self.frame is None else self.frame.free
         return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, key=key)
 

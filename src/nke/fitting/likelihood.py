@@ -13,13 +13,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from nke.data import Coordinates, Trajectories, Transitions
-from nke.fitting.beginning import NOISES, Beginning, Form, float32
+from nke.fitting.beginning import NOISES, WITHOUT_NETWORKS, Beginning, Form, float32
+from nke.fitting.few_parameters import ITERATIONS, FewParameters, LeftOver, left_over, runs_away
 from nke.fitting.jump_detection import has_jumps
 from nke.fitting.kinetic import known_frame, likely_positions
 from nke.fitting.loop import CHUNK, Blocks, FitRun, Schedule, Trainer, losses
 from nke.fitting.result import FitResult
 from nke.fitting.start import motion_size
-from nke.fitting.words import jumps_in_words, resolution_in_words, step_in_words, warn_of_jumps
+from nke.fitting.words import drift_in_words, jumps_in_words, resolution_in_words, step_in_words, warn_of_jumps
 from nke.model import Model
 from nke.operators import ForwardPacket, Generator, PoissonJump, TransitionRule
 
@@ -69,7 +70,9 @@ class Likelihood:
     ``depth`` are those of the networks. The best parameters on a held-out share are kept. ``kinetic`` names the
     coordinates that are positions of others, ``{"x": "vx"}``: dx = vx dt is then taken as known, and only the others
     are learned and scored; ``invariant`` names those on which the law does not depend, as in a space that is the same
-    everywhere. ``rule`` is the discrete model of one step. Without a ``schedule`` training takes 1000 steps per
+    everywhere. ``networks`` None takes them only where a law of few parameters (drift by powers of the state, noise
+    constant or in proportion to it, jumps alike everywhere) leaves something over; True takes them in any case, False
+    in none. ``rule`` is the discrete model of one step. Without a ``schedule`` training takes 1000 steps per
     coordinate, at most 3000, and with little data down to a third of that, at least 600; one of your own replaces all
     of the default one, its weight decay and patience too.
     """
@@ -83,6 +86,7 @@ class Likelihood:
     held_out: float = 0.1
     kinetic: Mapping[str, str] | None = None
     invariant: Sequence[str] = ()
+    networks: bool | None = None
     rule: TransitionRule = field(default_factory=ForwardPacket)
     schedule: Schedule | None = None
 
@@ -99,6 +103,10 @@ class Likelihood:
         if self.jump_shapes is not None and self.jump_shapes not in JUMP_SHAPES:
             raise ValueError(
                 f"expected jump_shapes to be None or one of {', '.join(JUMP_SHAPES)}, but got {self.jump_shapes!r}"
+            )
+        if self.networks is False and self.noise not in (None, *WITHOUT_NETWORKS):
+            raise ValueError(
+                f"networks=False goes with noise {' or '.join(WITHOUT_NETWORKS)}, or None; but got {self.noise!r}"
             )
         if self.substeps is not None and not 1 <= self.substeps <= MOST_SUBSTEPS:
             raise ValueError(f"expected substeps between 1 and {MOST_SUBSTEPS}, or None, but got {self.substeps}")
@@ -125,16 +133,10 @@ class Likelihood:
         skew = SKEW if found else 1.0
         blocks = [_blocks(part, coordinates, skew, start.free) for part in (training, checking)]
         prepared = time.perf_counter() - clock
-        form, decided["noise"] = self._choose(start, blocks, trainer)
-        decided["method"] = (
-            f"Kolmogorov likelihood by {type(self.rule).__name__}; noise {form.noise}; drift polynomial of degree "
-            f"{form.degree} and network; {form.substeps} sub-step{'s' if form.substeps > 1 else ''}; networks of "
-            f"{self.depth} × {self.width}"
-        )
-        rule = self._rule(form, start)
-        generator = trainer.train("likelihood", TransitionLoss(rule), start.generator(form, trainer.key), blocks)
+        form, generator = self._learn(start, blocks, trainer, decided, partial(drift_in_words, data, coordinates))
         if found:
             generator = _pruned(generator, float32(start.x))
+        rule = self._rule(form, start)
         model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
         checked = _some(checking, np.random.default_rng(run.seed))
         if found:
@@ -148,6 +150,95 @@ class Likelihood:
             return self.rule
         resolution = tuple(map(float, start.resolution)) if start.noiseless.any() else None
         return replace(self.rule, substeps=form.substeps, resolution=resolution)
+
+    def _learn(
+        self,
+        start: Beginning,
+        blocks: list[Blocks],
+        trainer: Trainer,
+        decided: dict[str, str],
+        formula: Callable[[FewParameters, Float[np.ndarray, "p p"]], str],
+    ) -> tuple[Form, Generator]:
+        """Networks only where a law without them leaves something over, and where they then predict better."""
+        few = None if self.networks else self._without_networks(start, blocks, trainer, decided)
+        if few is None or (self.networks is None and not few.enough):
+            form, decided["noise"] = self._choose(start, blocks, trainer)
+            loss = TransitionLoss(self._rule(form, start))
+            generator = trainer.train("likelihood", loss, start.generator(form, trainer.key), blocks)
+            gain, error = np.inf, 0.0
+            if few is not None:
+                gain, error = _paired(few.losses - np.asarray(losses(loss, generator, blocks[1]), np.float64))
+                decided["networks"] = f"held-out gain over the polynomial {gain:+.4f} ± {error:.4f} nats"
+            if gain > error:
+                decided["method"] = self._in_words(form)
+                return form, generator
+        assert few is not None
+        decided["drift"] = formula(few.law, few.information)
+        decided["method"] = self._in_words(few.form)
+        return few.form, few.law.generator
+
+    def _in_words(self, form: Form) -> str:
+        return (
+            f"Kolmogorov likelihood by {type(self.rule).__name__}; noise {form.noise}; drift polynomial of degree "
+            f"{form.degree}{' and network' if form.networks else ''}; "
+            f"{form.substeps} sub-step{'s' if form.substeps > 1 else ''}; "
+            + (f"networks of {self.depth} × {self.width}" if form.networks else "no networks")
+        )
+
+    def _without_networks(
+        self, start: Beginning, blocks: list[Blocks], trainer: Trainer, decided: dict[str, str]
+    ) -> "Few | None":
+        """The law without networks that predicts the held-out steps best."""
+        cut = self.substeps is None and isinstance(self.rule, ForwardPacket)
+        best, words = None, []
+        for simple in start.simplest(self.noise):
+            counts = (1, 2, 4) if cut and simple.noise == "relative" else (self.substeps or 1,)
+            # Sub-steps cost no parameters, so they come before a higher degree.
+            for form in [replace(simple, substeps=n) for n in counts if best is None or n >= best.form.substeps]:
+                try:
+                    few = self._maximum(form, start, blocks, trainer)
+                except FloatingPointError:
+                    words.append(f"{form}: has no maximum")
+                    continue
+                away = runs_away(few.law.generator, start.x, start.typical)
+                words.append(f"{few}{', runs away in simulation' if away else ''}")
+                if not away and (best is None or few.losses.mean() < best.losses.mean()):
+                    best = few
+                if best is not None and best.enough:
+                    break
+            if best is not None and best.enough:
+                break
+        if words:
+            decided["left over"] = "nats that networks might gain: " + "; ".join(words)
+        if best is None and self.networks is False:
+            raise ValueError(
+                "networks=False, but noise or jumps depend on the state in a way that needs them, or every polynomial "
+                f"drift runs away in simulation ({'; '.join(words) or 'none was tried'}); say networks=None"
+            )
+        return best
+
+    def _maximum(self, form: Form, start: Beginning, blocks: list[Blocks], trainer: Trainer) -> "Few":
+        """Maximum likelihood without networks: a short run, then Newton's method, without what is not needed."""
+        rule, some = self._rule(form, start), _part(blocks[0], SOME)
+        loss, begin = TransitionLoss(rule), start.generator(form, trainer.key)
+        law = FewParameters(rule, trainer.train(f"polynomial: {form}", loss, begin, blocks, TRIAL), start.origin)
+        report = trainer.run.stage("Newton's method", 2 * ITERATIONS)
+        law.drop(law.maximise(some, report=report), len(some.step))
+        information = law.maximise(some, report=report)
+        if blocks[0].blocks > len(some.step):
+            information = law.maximise(blocks[0].arrays, 2)
+        scores = law.scores(some)
+        seen = np.asarray(some.x) if start.frame is None else start.frame.seen(np.asarray(some.x))
+        left = {
+            group.name: left_over(
+                scores[:, group.parameters],
+                seen,
+                alike=group.name != "drift",
+                telling=float(start.law.jumped.mean()) if group.name == "jumps" else 1.0,
+            )
+            for group in law.groups()
+        }
+        return Few(form, law, np.asarray(losses(loss, law.generator, blocks[1]), np.float64), left, information)
 
     def _choose(self, start: Beginning, blocks: list[Blocks], trainer: Trainer) -> tuple[Form, str]:
         """The form of the model by short runs, one question after the other; and the evidence in words."""
@@ -182,6 +273,31 @@ class Likelihood:
         if words:
             return form, "held-out gain of short runs, nats: " + "; ".join(words)
         return form, "none found" if self.noise is None else "as asked"
+
+
+class Few(NamedTuple):
+    """A law without networks, its losses on the held-out steps, what it leaves over, its information."""
+
+    form: Form
+    law: FewParameters
+    losses: Float[np.ndarray, " t"]
+    left: dict[str, LeftOver]
+    information: Float[np.ndarray, "p p"]
+
+    @property
+    def enough(self) -> bool:
+        return all(left.nothing for left in self.left.values())
+
+    def __str__(self) -> str:
+        left = ", ".join(f"{name} {left.nats:.0f} ± {left.chance:.0f}" for name, left in self.left.items())
+        return f"{self.form}, {self.law.active.sum()} parameters: {left}"
+
+
+def _part(blocks: Blocks, most: int) -> Steps:
+    """At most so many of the transitions, of every size of motion alike."""
+    count = blocks.blocks
+    chosen = np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(int)
+    return Steps(*(a[chosen] for a in blocks.arrays))
 
 
 def _pruned(generator: Generator, x: Float[Array, "t d"]) -> Generator:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
+from jaxtyping import Float
 
-from nke.data import Transitions
+from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.beginning import Beginning, float32
+from nke.fitting.few_parameters import FewParameters, from_zero
 from nke.fitting.start import RESOLUTION
 from nke.model import Model
 from nke.model.evaluation import changes
@@ -24,6 +26,26 @@ def warn_of_jumps(words: str) -> None:
         UserWarning,
         stacklevel=2,
     )
+
+
+def drift_in_words(
+    data: Trajectories, coordinates: Coordinates, law: FewParameters, information: Float[np.ndarray, "p p"]
+) -> str:
+    """The learned equation in the user's units, each coefficient with its standard error."""
+    scale, names, terms = coordinates.scale, data.names, law.drift_terms(information)
+    if from_zero(coordinates.to(np.zeros(len(names)))):
+        variables = list(names)
+    else:
+        variables = [f"({n} − {m:.4g})" for n, m in zip(names, coordinates.shift, strict=True)]
+    frame, lines = law.generator.frame, []
+    for i, row in zip(range(len(names)) if frame is None else frame.free, terms, strict=True):
+        words = []
+        for term in row:
+            unit = scale[i] / coordinates.time_unit / np.prod(scale[list(term.variables)])
+            product = "·".join(variables[j] for j in term.variables)
+            words.append(f"{unit * term.coefficient:+.4g} ({unit * term.error:.1g}) {product}".strip())
+        lines.append(f"d{names[i]}/dt = {' '.join(words) or '0'}")
+    return "; ".join(lines)
 
 
 def step_in_words(model: Model, part: Transitions) -> str:

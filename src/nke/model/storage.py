@@ -46,7 +46,7 @@ from nke.operators import (
     Strang,
     TransitionRule,
 )
-from nke.operators.networks import Fixed
+from nke.operators.networks import Fixed, Smooth
 
 if TYPE_CHECKING:
     from nke.model.model import Model
@@ -143,7 +143,7 @@ def _describe(model: "Model") -> dict[str, Any]:
         "step": model.step,
         "time_unit": model.coordinates.time_unit,
         "rule": {"kind": type(model.rule).__name__},
-        "drift": _sizes(drift.body.mlp) | {"degree": drift.body.degree},
+        "drift": _sizes(drift.body) | {"degree": drift.body.degree},
         "flow_steps": generator.advection.flow_steps,
         "diffusion": {"kind": type(factor).__name__},
         "jump": None,
@@ -159,7 +159,7 @@ def _describe(model: "Model") -> dict[str, Any]:
     if generator.frame is not None:
         config["frame"] = {name: getattr(generator.frame, name) for name in FRAME}
     if isinstance(factor, FullFactor | DiagonalFactor | ScalarFactor | RelativeFactor):
-        config["diffusion"] |= _sizes(factor.body.mlp)
+        config["diffusion"] |= _sizes(factor.body)
     if isinstance(jump, FiniteTimeJump):
         config["jump"] = {
             "kind": "FiniteTimeJump",
@@ -180,8 +180,10 @@ def _describe(model: "Model") -> dict[str, Any]:
     return config
 
 
-def _sizes(mlp: eqx.nn.MLP) -> dict[str, int]:
-    return {"width": mlp.width_size, "depth": mlp.depth}
+def _sizes(network: eqx.nn.MLP | Smooth) -> dict[str, int]:
+    """Depth 0 where there is a polynomial only."""
+    mlp = network.mlp if isinstance(network, Smooth) else network
+    return {"width": 0, "depth": 0} if mlp is None else {"width": mlp.width_size, "depth": mlp.depth}
 
 
 def _rule(config: dict[str, Any]) -> TransitionRule:

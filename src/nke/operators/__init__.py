@@ -14,7 +14,9 @@ from nke.operators.networks import (
     MixtureDensityNetwork,
     RelativeFactor,
     ScalarFactor,
+    monomial_degrees,
     monomials,
+    multiplied,
     trainable,
 )
 from nke.operators.operator import Noise, Operator, PacketRate
@@ -55,6 +57,8 @@ __all__ = [
     "Splitting",
     "Strang",
     "TransitionRule",
+    "monomial_degrees",
     "monomials",
+    "multiplied",
     "trainable",
 ]

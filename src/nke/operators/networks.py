@@ -5,6 +5,9 @@ that what is learned is of order one. Heads start small: training begins at the 
 """
 
 from collections.abc import Callable
+from functools import reduce
+from itertools import combinations_with_replacement
+from operator import mul
 from typing import NamedTuple
 
 import equinox as eqx
@@ -48,28 +51,41 @@ def _only(mlp: eqx.nn.MLP, rows: Int[np.ndarray, " n"]) -> eqx.nn.MLP:
 
 
 def monomials(x: Float[AnyArray, "*batch d"], degree: int) -> Float[AnyArray, "*batch n"]:
-    """All x_i, and for degree 2 all products x_i x_j too."""
-    if degree == 1:
-        return x
-    i, j = np.triu_indices(x.shape[-1])
-    return namespace(x).concatenate([x, x[..., i] * x[..., j]], axis=-1)
+    """All x_i, then all products x_i x_j, and so on up to the degree."""
+    columns = [np.array(variables).T for variables in multiplied(x.shape[-1], degree)]
+    products = [reduce(mul, (x[..., i] for i in indices)) for indices in columns]
+    return namespace(x).concatenate([x[..., :0], *products], axis=-1)
+
+
+def monomial_degrees(inputs: int, degree: int) -> Int[np.ndarray, " n"]:
+    """Of each of ``monomials``."""
+    return np.array([len(variables) for same in multiplied(inputs, degree) for variables in same], int)
+
+
+def multiplied(inputs: int, degree: int) -> list[list[tuple[int, ...]]]:
+    """For each degree the variables that are multiplied."""
+    return [list(combinations_with_replacement(range(inputs), k)) for k in range(1, degree + 1)]
 
 
 class Smooth(eqx.Module):
-    """A·monomials(x) + b + network(x): a polynomial costs the network nothing and goes on beyond the data."""
+    """A·monomials(x) + b + network(x): a polynomial costs the network nothing and goes on beyond the data.
 
-    mlp: eqx.nn.MLP
+    Without layers (``depth`` 0) there is no network: the polynomial alone.
+    """
+
+    mlp: eqx.nn.MLP | None
     skip: eqx.nn.Linear
     degree: int = eqx.field(static=True)
 
     def __init__(self, inputs: int, outputs: int, width: int, depth: int, degree: int = 1, *, key: PRNGKeyArray):
-        self.mlp = _mlp(inputs, outputs, width, depth, key)
-        terms = inputs if degree == 1 else inputs + inputs * (inputs + 1) // 2
+        self.mlp = _mlp(inputs, outputs, width, depth, key) if depth else None
+        terms = len(monomial_degrees(inputs, degree))
         self.skip = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(terms, outputs, key=key))
         self.degree = degree
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " n"]:
-        return self.skip(monomials(x, self.degree)) + self.mlp(x)
+        polynomial = self.skip(monomials(x, self.degree))
+        return polynomial if self.mlp is None else polynomial + self.mlp(x)
 
 
 def _positive(raw: Array) -> Array:
@@ -94,7 +110,7 @@ def _factor(raw: Float[Array, " n"], d: int, positive: Callable[[Array], Array] 
 
 
 class DriftNetwork(eqx.Module):
-    """f(x) = scale · (polynomial(x) + network(x)), the polynomial of degree 1 or 2.
+    """f(x) = scale · (polynomial(x) + network(x)), the polynomial of degree 1, 2 or 3.
 
     Like the networks below it may give fewer coordinates than the ``inputs`` of the state (see ``kinetic``).
     """
@@ -206,7 +222,7 @@ class RelativeFactor(eqx.Module):
     """g(x) = diag(√(c² + x²))·h(asinh(x/c)), h lower triangular: noise in proportion to the state itself.
 
     x is the state as the user measures it: ``origin`` is its zero in the coordinates of training, c = ``size``;
-    ``noisy`` are the coordinates that g gives, if not all.
+    ``noisy`` are the coordinates that g gives, if not all. With ``depth`` 0 h is the same everywhere.
     """
 
     body: Smooth
@@ -227,7 +243,7 @@ class RelativeFactor(eqx.Module):
         key: PRNGKeyArray,
     ):
         r = len(start)
-        self.body = Smooth(len(origin), r * (r + 1) // 2, width, depth, key=key)
+        self.body = Smooth(len(origin), r * (r + 1) // 2, width, depth, degree=1 if depth else 0, key=key)
         self.start, self.origin, self.size = (Fixed(jnp.asarray(a)) for a in (start, origin, size))
         self.noisy = noisy
 
@@ -304,6 +320,8 @@ class MixtureDensityNetwork(eqx.Module):
 class JumpNetwork(eqx.Module):
     """Jump measure: rate λ(x) and shares of the components depend on the state; their shapes too if ``moving``.
 
+    With ``depth`` 0 all of them are the same everywhere.
+
     A component's root mean square size, in units of the noise of one step, is at least one: below that a
     jump cannot be told from diffusion.
     """
@@ -333,7 +351,8 @@ class JumpNetwork(eqx.Module):
         d = len(scale)
         mean_key, key = jax.random.split(key)
         entries = d * (d + 1) // 2
-        self.mlp = _mlp(inputs or d, 1 + components * (1 + moving * (d + entries)), width, depth, key)
+        seen = (inputs or d) if depth else 0
+        self.mlp = _mlp(seen, 1 + components * (1 + moving * (d + entries)), width, depth, key)
         spread = 0.0 if components == 1 else 1.0
         self.means = spread * jax.random.normal(mean_key, (components, d))
         self.factors = jnp.zeros((components, entries))
@@ -374,7 +393,7 @@ class JumpNetwork(eqx.Module):
         )
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
-        raw = self.mlp(x)
+        raw = self._raw(x)
         means, factors = self._shapes(raw)
         shares = jax.nn.softmax(raw[1 : 1 + self.components])
         return self.rate.value * _positive(raw[0]), GaussianMixture(
@@ -383,7 +402,10 @@ class JumpNetwork(eqx.Module):
 
     def size_over_noise(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
         """Root mean square size of each component at x over the noise of a step."""
-        return self._size(*self._shapes(self.mlp(x)))
+        return self._size(*self._shapes(self._raw(x)))
+
+    def _raw(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
+        return self.mlp(x[: self.mlp.in_size])
 
     def _shapes(self, raw: Float[Array, " o"]) -> tuple[Float[Array, "k d"], Float[Array, "k d d"]]:
         """Means and lower factors of the components, none smaller than the noise of a step."""
