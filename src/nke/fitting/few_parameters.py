@@ -145,10 +145,10 @@ class FewParameters:
 
     def _scored(self, parameters: Float[np.ndarray, " p"], data: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Log densities and scores, a batch at a time."""
-        trained, count = self._tree(parameters), len(data.step)
+        trained, arrays, count = self._tree(parameters), [np.asarray(a) for a in data], len(data.step)
         for begin in range(0, count, BATCH):
             # All of one size, the last one filled up: a remainder would be compiled a second time.
-            part = [np.asarray(a[begin : begin + BATCH]) for a in data]
+            part = [a[begin : begin + BATCH] for a in arrays]
             whole = [jnp.asarray(np.resize(a, (BATCH, *a.shape[1:]))) for a in part]
             value, score = (np.asarray(a, np.float64) for a in _scores(self._rule, trained, self._fixed, *whole))
             yield value[: count - begin], score[: count - begin] @ self._to_vector
