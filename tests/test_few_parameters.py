@@ -236,7 +236,7 @@ class TestChoice:
         np.testing.assert_array_equal(loaded.log_prob(x + 0.01, x, 0.02), model.log_prob(x + 0.01, x, 0.02))
 
     def test_jumps_alike_everywhere_need_no_networks_and_survive_their_file(self, tmp_path):
-        data = DoubleWell().simulate(64, seed=1)
+        data = DoubleWell(dimension=1).simulate(64, seed=1)
         result = nke.fit(data, QUICK)
         assert "degree 3; 1 sub-step; no networks" in result.decided["method"]
         result.save(tmp_path / "model.nke")
