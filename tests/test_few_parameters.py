@@ -251,6 +251,17 @@ class TestChoice:
         assert "networks of 2 × 16" in result.decided["method"]
         assert "held-out gain over the polynomial +" in result.decided["networks"]
 
+    def test_networks_that_fail_leave_the_polynomial(self, monkeypatch):
+        """Something is left over, but the training of networks is lost: no reason to lose the fit."""
+
+        def fail(*arguments):
+            raise FloatingPointError("the loss became NaN")
+
+        monkeypatch.setattr(Likelihood, "_choose", fail)
+        result = nke.fit(BimodalJumps().simulate(128, seed=1), QUICK)
+        assert "no networks" in result.decided["method"]
+        assert result.decided["networks"] == "their training left the finite numbers"
+
     def test_the_lorenz_equations_are_found(self):
         """Seven terms, each within four standard errors and 1 % for what two sub-steps of the discrete model miss."""
         result = nke.fit(Lorenz(noise=0.3).simulate(64, seed=1), Likelihood(substeps=2), jumps=False)

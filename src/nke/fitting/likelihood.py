@@ -161,21 +161,32 @@ class Likelihood:
     ) -> tuple[Form, Generator]:
         """Networks only where a law without them leaves something over, and where they then predict better."""
         few = None if self.networks else self._without_networks(start, blocks, trainer, decided)
-        if few is None or (self.networks is None and not few.enough):
-            form, decided["noise"] = self._choose(start, blocks, trainer)
-            loss = TransitionLoss(self._rule(form, start))
-            generator = trainer.train("likelihood", loss, start.generator(form, trainer.key), blocks)
-            gain, error = np.inf, 0.0
-            if few is not None:
-                gain, error = _paired(few.losses - np.asarray(losses(loss, generator, blocks[1]), np.float64))
+        if few is None:
+            form, generator, _ = self._with_networks(start, blocks, trainer, decided)
+            return form, generator
+        if self.networks is None and not few.enough:
+            try:
+                form, generator, reached = self._with_networks(start, blocks, trainer, decided)
+            except FloatingPointError:
+                decided["networks"] = "their training left the finite numbers"
+            else:
+                gain, error = _paired(few.losses - reached)
                 decided["networks"] = f"held-out gain over the polynomial {gain:+.4f} ± {error:.4f} nats"
-            if gain > error:
-                decided["method"] = self._in_words(form)
-                return form, generator
-        assert few is not None
+                if gain > error:
+                    return form, generator
         decided["drift"] = formula(few.law, few.information)
         decided["method"] = self._in_words(few.form)
         return few.form, few.law.generator
+
+    def _with_networks(
+        self, start: Beginning, blocks: list[Blocks], trainer: Trainer, decided: dict[str, str]
+    ) -> tuple[Form, Generator, Float[np.ndarray, " t"]]:
+        """And the losses on the held-out steps."""
+        form, decided["noise"] = self._choose(start, blocks, trainer)
+        loss = TransitionLoss(self._rule(form, start))
+        generator = trainer.train("likelihood", loss, start.generator(form, trainer.key), blocks)
+        decided["method"] = self._in_words(form)
+        return form, generator, np.asarray(losses(loss, generator, blocks[1]), np.float64)
 
     def _in_words(self, form: Form) -> str:
         return (
