@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import jax.numpy as jnp
@@ -112,7 +113,6 @@ class Beginning:
             clear = bool(self.noiseless.all())
             self.mixture = jump_law(self.law, self.moved, self.step, method.components, seed, clear)
         self.moving, self.shapes_in_words = self._jump_shapes()
-        self.halfway = self._halfway()
 
     def _law(self, moved: Float[np.ndarray, "t r"]) -> Start:
         start = start_with_jumps if self.jumps else start_without_jumps
@@ -128,8 +128,8 @@ class Beginning:
 
     def _left_over(self) -> Float[np.ndarray, "t r"]:
         """The displacements without a quadratic drift."""
-        terms, weights = np.asarray(monomials(self.x, 2)), (self.step * (1 - self.law.jumped))[:, None]
-        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], weights * np.ones_like(self.moved))
+        terms = np.asarray(monomials(self.x, 2))
+        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], self._weights("constant"))
         return self.moved - self.step[:, None] * (constant + terms @ slopes.T)
 
     def _jump_shapes(self) -> tuple[bool, str]:
@@ -167,7 +167,7 @@ class Beginning:
             return []
         noise = noise or ("constant" if self._relative_gain() < 0 else "relative")
         velocity = self.moved / self.step[:, None]
-        degrees = [k for k in range(1, MOST_DEGREE + 1) if k == 1 or self._coefficients(k) <= MOST_COEFFICIENTS]
+        degrees = self._degrees()
         weights, nats = self._weights(noise), []
         for degree in degrees:
             terms = np.asarray(monomials(self.halfway, degree))
@@ -179,13 +179,17 @@ class Beginning:
         asked = {int(np.argmax(gained >= share)) for share in (enough / 2, enough)}
         return [Form(noise, degree=degrees[i], networks=False) for i in sorted(asked)]
 
+    def _degrees(self) -> list[int]:
+        """Of a drift without network that are not too many coefficients."""
+        return [k for k in range(1, MOST_DEGREE + 1) if k == 1 or self._coefficients(k) <= MOST_COEFFICIENTS]
+
     def _coefficients(self, degree: int) -> int:
         return len(monomial_degrees(self.x.shape[1], degree)) * len(self.free)
 
-    def _halfway(self) -> Float[np.ndarray, "t d"]:
+    @cached_property
+    def halfway(self) -> Float[np.ndarray, "t d"]:
         """States half a step ahead along a polynomial drift: there the mean velocity of a step is that of the drift."""
-        degree = max(k for k in range(1, MOST_DEGREE + 1) if k == 1 or self._coefficients(k) <= MOST_COEFFICIENTS)
-        terms = np.asarray(monomials(self.x, degree))
+        terms = np.asarray(monomials(self.x, self._degrees()[-1]))
         constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], self._weights("constant"))
         ahead = self.x.copy()
         ahead[:, self.free] += self.step[:, None] / 2 * (constant + terms @ slopes.T)

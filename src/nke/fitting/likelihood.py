@@ -202,21 +202,23 @@ class Likelihood:
         """The law without networks that predicts the held-out steps best."""
         cut = self.substeps is None and isinstance(self.rule, ForwardPacket)
         best, words = None, []
-        for simple in start.simplest(self.noise):
-            counts = (1, 2, 4) if cut and simple.noise == "relative" else (self.substeps or 1,)
-            # Sub-steps cost no parameters, so they come before a higher degree.
-            for form in [replace(simple, substeps=n) for n in counts if best is None or n >= best.form.substeps]:
-                try:
-                    few = self._maximum(form, start, blocks, trainer)
-                except FloatingPointError:
-                    words.append(f"{form}: has no maximum")
-                    continue
-                away = runs_away(few.law.generator, start.x, start.typical)
-                words.append(f"{few}{', runs away in simulation' if away else ''}")
-                if not away and (best is None or few.losses.mean() < best.losses.mean()):
-                    best = few
-                if best is not None and best.enough:
-                    break
+        # Sub-steps cost no parameters, so they come before a higher degree.
+        for form in [
+            replace(simple, substeps=n)
+            for simple in start.simplest(self.noise)
+            for n in ((1, 2, 4) if cut and simple.noise == "relative" else (self.substeps or 1,))
+        ]:
+            if best is not None and form.substeps < best.form.substeps:
+                continue
+            try:
+                few = self._maximum(form, start, blocks, trainer)
+            except FloatingPointError:
+                words.append(f"{form}: has no maximum")
+                continue
+            away = runs_away(few.law.generator, start.x, start.typical)
+            words.append(f"{few}{', runs away in simulation' if away else ''}")
+            if not away and (best is None or few.losses.mean() < best.losses.mean()):
+                best = few
             if best is not None and best.enough:
                 break
         if words:
