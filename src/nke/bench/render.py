@@ -44,24 +44,26 @@ def _with_error(value: float, error: float | None) -> str:
 
 
 def latex(tables: Sequence[Table]) -> str:
-    head = "% needs booktabs; best in bold, in brackets the ratio to the oracle floor with its standard error\n"
+    head = "% needs booktabs and adjustbox; best in bold, in brackets the ratio to the floor with its standard error\n"
     return head + "\n".join(_latex(table) for table in tables if table.rows)
 
 
 def _latex(table: Table) -> str:
     lines = [r"\begin{table}[h!]", r"\centering", r"\small", rf"\caption{{{_escaped(table.title)}.}}"]
-    lines += [rf"\label{{tab:{table.system}-{table.name}}}", rf"\begin{{tabular}}{{l{'c' * len(table.headings)}}}"]
+    lines += [rf"\label{{tab:{table.system}-{table.name}}}", r"\begin{adjustbox}{max width=\linewidth}"]
+    lines += [rf"\begin{{tabular}}{{l{'c' * len(table.headings)}}}"]
     lines += [r"\toprule", " & ".join(["Method", *map(_escaped, table.headings)]) + r" \\", r"\midrule"]
     for method, row in table.rows.items():
         lines.append(" & ".join([_escaped(table.label(method)), *map(_latex_cell, row)]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}", *(rf"\\ {_escaped(note)}" for note in table.notes), r"\end{table}"]
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{adjustbox}"]
+    lines += [*(rf"\\ {_escaped(note)}" for note in table.notes), r"\end{table}"]
     return "\n".join(lines) + "\n"
 
 
 def _latex_cell(cell: Cell) -> str:
     if cell.mean is None:
         return cell.text
-    words = text(cell).replace("±", r"\pm").replace("‡", r"^\ddagger")
+    words = text(cell).replace("±", r"\pm").replace("‡", r"^\ddagger").replace(" (", r"\ (")
     return rf"$\mathbf{{{words}}}$" if cell.best else f"${words}$"
 
 
@@ -75,7 +77,7 @@ def _escaped(words: str) -> str:
         "±": r"$\pm$",
         "‡": r"$^\ddagger$",
     }
-    signs |= {"λ": r"$\lambda$", "÷": r"$\div$"}
+    signs |= {"λ": r"$\lambda$", "γ": r"$\gamma$", "Δ": r"$\Delta$", "÷": r"$\div$"}
     return "".join(signs.get(sign, sign) for sign in words)
 
 
