@@ -44,6 +44,7 @@ class EulerMaruyama:
     def _likelihood(self) -> Likelihood:
         return Likelihood(
             noise="diagonal",
+            networks=True,
             width=self.width,
             depth=self.depth,
             held_out=self.held_out,

@@ -160,12 +160,18 @@ class Beginning:
     def simplest(self, noise: str | None = None) -> list[Form]:
         """Forms without networks worth a try: the likelier noise, as many powers of the state as least squares ask for.
 
-        Least squares know no curvature of the motion within a step and may ask for too many: a lower degree that gives
-        half of what they gain comes first.
+        A lower degree that gives half of what they gain comes first: see ``degrees_asked``.
         """
         if self.moving or self.noiseless.any() or noise not in (None, *WITHOUT_NETWORKS):
             return []
         noise = noise or ("constant" if self._relative_gain() < 0 else "relative")
+        return [Form(noise, degree=degree, networks=False) for degree in self.degrees_asked(noise)]
+
+    def degrees_asked(self, noise: str) -> list[int]:
+        """Powers of the state in the drift for which least squares ask, and those that give half of their gain.
+
+        Least squares know no curvature of the motion within a step and may ask for too many.
+        """
         velocity = self.moved / self.step[:, None]
         degrees = self._degrees()
         weights, nats = self._weights(noise), []
@@ -176,8 +182,7 @@ class Beginning:
             nats.append(-len(velocity) / 2 * np.log(squares).sum() - self._coefficients(degree))
         gained = np.array(nats) - nats[0]
         enough = max(gained.max() - TELLING_TERMS, 0.0)
-        asked = {int(np.argmax(gained >= share)) for share in (enough / 2, enough)}
-        return [Form(noise, degree=degrees[i], networks=False) for i in sorted(asked)]
+        return [degrees[i] for i in sorted({int(np.argmax(gained >= share)) for share in (enough / 2, enough)})]
 
     def _degrees(self) -> list[int]:
         """Of a drift without network that are not too many coefficients."""
@@ -201,11 +206,11 @@ class Beginning:
         return (self.step * (1 - self.law.jumped))[:, None] / size**2
 
     def generator(self, form: Form, key: Callable[[], PRNGKeyArray]) -> Generator:
-        sizes: dict[str, int] = {"width": self.method.width, "depth": self.method.depth if form.networks else 0}
-        drift, factor = self._drift(form, sizes, key()), self._factor(form, sizes, key())
+        sizes = self._sizes(form)
+        drift, factor = self.drift(form, key()), self._factor(form, sizes, key())
         measure, order = self._jump(sizes, key()) if self.jumps else (None, 1)
         if self.frame is not None:
-            drift, factor = KineticDrift(drift, self.frame), KineticFactor(factor, self.frame)
+            factor = KineticFactor(factor, self.frame)
             measure = measure and KineticJump(measure, self.frame)
         jump = None if measure is None else PoissonJump(measure, order)
         return Generator(Advection(drift), Diffusion(factor), jump, self.frame)
@@ -221,14 +226,19 @@ class Beginning:
             network = network.starting_from(mixture)
         return network, series_order(law.rate * self.typical, components)
 
-    def _drift(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray) -> DriftNetwork:
+    def drift(self, form: Form, key: PRNGKeyArray) -> DriftNetwork | KineticDrift:
         """Speeds of order one, and the polynomial by least squares, calm steps weighed by their noise."""
         speed = np.sqrt(np.mean((self.moved / self.step[:, None]) ** 2, axis=0))
         scale, inputs = float32(np.where(speed > 0, speed, 1.0)), self.x.shape[1]
-        drift = DriftNetwork(scale, **sizes, degree=form.degree, inputs=inputs, key=key)
+        drift = DriftNetwork(scale, **self._sizes(form), degree=form.degree, inputs=inputs, key=key)
         terms = np.asarray(monomials(self.x if form.networks else self.halfway, form.degree))
         weights = self._weights(form.noise)
-        return drift.starting_from(*map(float32, polynomial_drift(terms, self.moved / self.step[:, None], weights)))
+        drift = drift.starting_from(*map(float32, polynomial_drift(terms, self.moved / self.step[:, None], weights)))
+        return drift if self.frame is None else KineticDrift(drift, self.frame)
+
+    def _sizes(self, form: Form) -> dict[str, int]:
+        """Of the networks."""
+        return {"width": self.method.width, "depth": self.method.depth if form.networks else 0}
 
     def _factor(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray):
         if form.noise != "relative":

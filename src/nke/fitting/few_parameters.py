@@ -65,15 +65,24 @@ class LeftOver(NamedTuple):
     def nothing(self) -> bool:
         return self.nats < LEFT + BEYOND_CHANCE * self.chance
 
+    def __str__(self) -> str:
+        return f"{self.nats:.0f} ± {self.chance:.0f}"
+
 
 class FewParameters:
     """A generator of few parameters, all of them in one vector: drift by powers of x as the user counts it.
 
-    ``origin`` is the user's zero in the coordinates of training. Those that are not ``active`` are zero.
+    ``origin`` is the user's zero in the coordinates of training. Those that are not ``active`` are zero. With
+    ``only_drift`` noise and jumps stay as they are, so that they may have networks.
     """
 
-    def __init__(self, rule: TransitionRule, generator: Generator, origin: Float[np.ndarray, " d"]):
-        self._trained, self._fixed = eqx.partition(generator, trainable(generator))
+    def __init__(
+        self, rule: TransitionRule, generator: Generator, origin: Float[np.ndarray, " d"], only_drift: bool = False
+    ):
+        free = trainable(generator)
+        if only_drift:
+            free = eqx.tree_at(lambda g: g.advection, jax.tree.map(lambda _: False, free), free.advection)
+        self._trained, self._fixed = eqx.partition(generator, free)
         self._rule, self._origin = rule, origin
         self._free = np.arange(len(origin)) if generator.frame is None else np.array(generator.frame.free)
         vector, self._unravel = ravel_pytree(self._trained)
@@ -164,7 +173,7 @@ class FewParameters:
         slopes, constants = self._drift_places()
         itself = np.diag(slopes[:, self._free])
         others = np.setdiff1d(np.concatenate([constants, slopes.ravel()]), itself)
-        if self._places.jump is not None:
+        if jax.tree.leaves(self._places.jump):
             others = np.concatenate([others, self._places.jump.network.means.ravel().astype(int)])
         while True:
             on, off = np.flatnonzero(self.active), np.flatnonzero(~self.active & known)

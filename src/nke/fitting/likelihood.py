@@ -36,6 +36,7 @@ JUMP_SHAPES = ("shared", "state-dependent")
 TRIAL = 400  # steps of a short run
 MARGIN = 0.003  # nats by which a richer form must win: it makes up for a drift not learned yet
 MOST_SUBSTEPS = 8
+WORSE = 2.0  # standard errors by which a polynomial must predict worse than a drift network not to replace it
 UNUSED = 0.02  # mean share of the jumps below which a component of their law is dropped
 JumpDecision = Callable[[Transitions], tuple[bool, str]]
 
@@ -161,39 +162,79 @@ class Likelihood:
     ) -> tuple[Form, Generator]:
         """Networks only where a law without them leaves something over, and where they then predict better."""
         few = None if self.networks else self._without_networks(start, blocks, trainer, decided)
+        if few is not None and (self.networks is False or few.enough):
+            learned = None
+        else:
+            learned = self._better_with_networks(few, start, blocks, trainer, decided)
+        if learned is None:
+            assert few is not None
+            decided["drift"] = formula(few.law, few.information)
+            decided["method"] = self._in_words(few.form)
+            return few.form, few.law.generator
+        decided["method"] = self._in_words(learned.form)
+        alone = None if self.networks else self._drift_alone(learned, start, blocks, trainer, decided)
+        if alone is None:
+            return learned.form, learned.generator
+        decided["drift"] = formula(alone.law, alone.information)
+        decided["method"] = self._in_words(learned.form, alone.form)
+        return learned.form, alone.law.generator
+
+    def _better_with_networks(
+        self, few: "Few | None", start: Beginning, blocks: list[Blocks], trainer: Trainer, decided: dict[str, str]
+    ) -> "Learned | None":
+        """None where they predict no better than the law without them."""
+        try:
+            form, decided["noise"] = self._choose(start, blocks, trainer, few)
+            loss = TransitionLoss(self._rule(form, start))
+            generator = trainer.train("likelihood", loss, start.generator(form, trainer.key), blocks)
+        except FloatingPointError:
+            if few is None:
+                raise
+            decided["networks"] = "their training left the finite numbers"
+            return None
+        learned = Learned(form, generator, np.asarray(losses(loss, generator, blocks[1]), np.float64))
         if few is None:
-            form, generator, _ = self._with_networks(start, blocks, trainer, decided)
-            return form, generator
-        if self.networks is None and not few.enough:
+            return learned
+        gain, error = _paired(few.losses - learned.losses)
+        decided["networks"] = f"held-out gain over the polynomial {gain:+.4f} ± {error:.4f} nats"
+        return learned if gain > error else None
+
+    def _drift_alone(
+        self, learned: "Learned", start: Beginning, blocks: list[Blocks], trainer: Trainer, decided: dict[str, str]
+    ) -> "Few | None":
+        """A polynomial instead of the drift network, noise and jumps as they were learned, if that is enough.
+
+        Not without noise: every small error of the drift then leaves something over.
+        """
+        form, rule, words = learned.form, self._rule(learned.form, start), []
+        for degree in [] if start.noiseless.any() else start.degrees_asked(form.noise):
+            simple = replace(form, degree=degree, networks=False)
+            whole = eqx.tree_at(lambda g: g.advection.drift, learned.generator, start.drift(simple, trainer.key()))
+            law = FewParameters(rule, whole, start.origin, only_drift=True)
             try:
-                form, generator, reached = self._with_networks(start, blocks, trainer, decided)
+                few = self._settled(simple, law, TransitionLoss(rule), start, blocks, trainer)
             except FloatingPointError:
-                decided["networks"] = "their training left the finite numbers"
-            else:
-                gain, error = _paired(few.losses - reached)
-                decided["networks"] = f"held-out gain over the polynomial {gain:+.4f} ± {error:.4f} nats"
-                if gain > error:
-                    return form, generator
-        decided["drift"] = formula(few.law, few.information)
-        decided["method"] = self._in_words(few.form)
-        return few.form, few.law.generator
+                words.append(f"degree {degree} has no maximum")
+                continue
+            gain, error = _paired(learned.losses - few.losses)
+            words.append(
+                f"degree {degree} leaves {few.left['drift']} nats over, held-out gain {gain:+.4f} ± {error:.4f}"
+            )
+            if few.enough and gain > -WORSE * error and not runs_away(few.law.generator, start.x, start.typical):
+                decided["drift network"] = f"none: {words[-1]}"
+                return few
+        if words:
+            decided["drift network"] = "; ".join(words)
+        return None
 
-    def _with_networks(
-        self, start: Beginning, blocks: list[Blocks], trainer: Trainer, decided: dict[str, str]
-    ) -> tuple[Form, Generator, Float[np.ndarray, " t"]]:
-        """And the losses on the held-out steps."""
-        form, decided["noise"] = self._choose(start, blocks, trainer)
-        loss = TransitionLoss(self._rule(form, start))
-        generator = trainer.train("likelihood", loss, start.generator(form, trainer.key), blocks)
-        decided["method"] = self._in_words(form)
-        return form, generator, np.asarray(losses(loss, generator, blocks[1]), np.float64)
-
-    def _in_words(self, form: Form) -> str:
+    def _in_words(self, form: Form, drift: Form | None = None) -> str:
+        """``drift``: its form where it differs."""
+        drift = drift or form
+        networks = f"networks of {self.depth} × {self.width}" if form.networks else "no networks"
         return (
             f"Kolmogorov likelihood by {type(self.rule).__name__}; noise {form.noise}; drift polynomial of degree "
-            f"{form.degree}{' and network' if form.networks else ''}; "
-            f"{form.substeps} sub-step{'s' if form.substeps > 1 else ''}; "
-            + (f"networks of {self.depth} × {self.width}" if form.networks else "no networks")
+            f"{drift.degree}{' and network' if drift.networks else ''}; "
+            f"{form.substeps} sub-step{'s' if form.substeps > 1 else ''}; {networks}"
         )
 
     def _without_networks(
@@ -232,10 +273,22 @@ class Likelihood:
 
     def _maximum(self, form: Form, start: Beginning, blocks: list[Blocks], trainer: Trainer) -> "Few":
         """Maximum likelihood without networks: a short run, then Newton's method, without what is not needed."""
-        rule, some = self._rule(form, start), _part(blocks[0], SOME)
+        rule = self._rule(form, start)
         loss, begin = TransitionLoss(rule), start.generator(form, trainer.key)
         law = FewParameters(rule, trainer.train(f"polynomial: {form}", loss, begin, blocks, TRIAL), start.origin)
-        report = trainer.run.stage("Newton's method", 2 * ITERATIONS)
+        return self._settled(form, law, loss, start, blocks, trainer)
+
+    def _settled(
+        self,
+        form: Form,
+        law: FewParameters,
+        loss: TransitionLoss,
+        start: Beginning,
+        blocks: list[Blocks],
+        trainer: Trainer,
+    ) -> "Few":
+        """At the maximum without what is not needed, and what that leaves over."""
+        some, report = _part(blocks[0], SOME), trainer.run.stage("Newton's method", 2 * ITERATIONS)
         law.drop(law.maximise(some, report=report), len(some.step))
         information = law.maximise(some, report=report)
         if blocks[0].blocks > len(some.step):
@@ -253,9 +306,11 @@ class Likelihood:
         }
         return Few(form, law, np.asarray(losses(loss, law.generator, blocks[1]), np.float64), left, information)
 
-    def _choose(self, start: Beginning, blocks: list[Blocks], trainer: Trainer) -> tuple[Form, str]:
+    def _choose(self, start: Beginning, blocks: list[Blocks], trainer: Trainer, few: "Few | None") -> tuple[Form, str]:
         """The form of the model by short runs, one question after the other; and the evidence in words."""
         forms, words = start.plausible() if self.noise is None else [self.noise], []
+        if few is not None and few.needs_noise_network and self.noise is None:
+            forms = [noise for noise in forms if noise != "constant"]
         form = Form(forms[0], self.substeps or 1)
         scores: dict[Form, np.ndarray] = {}
 
@@ -288,6 +343,14 @@ class Likelihood:
         return form, "none found" if self.noise is None else "as asked"
 
 
+class Learned(NamedTuple):
+    """A law with networks and its losses on the held-out steps."""
+
+    form: Form
+    generator: Generator
+    losses: Float[np.ndarray, " t"]
+
+
 class Few(NamedTuple):
     """A law without networks, its losses on the held-out steps, what it leaves over, its information."""
 
@@ -301,8 +364,13 @@ class Few(NamedTuple):
     def enough(self) -> bool:
         return all(left.nothing for left in self.left.values())
 
+    @property
+    def needs_noise_network(self) -> bool:
+        """The drift is right, the noise is not: all transitions say that more surely than the held-out ones."""
+        return self.left["drift"].nothing and not self.left["noise"].nothing
+
     def __str__(self) -> str:
-        left = ", ".join(f"{name} {left.nats:.0f} ± {left.chance:.0f}" for name, left in self.left.items())
+        left = ", ".join(f"{name} {left}" for name, left in self.left.items())
         return f"{self.form}, {self.law.active.sum()} parameters: {left}"
 
 
