@@ -36,7 +36,7 @@ from nke.operators import (
 )
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
 
-QUICK = Likelihood(noise="plain", width=32, schedule=Schedule(steps=2 * CHUNK, particles=256))
+QUICK = Likelihood(networks=True, noise="plain", width=32, schedule=Schedule(steps=2 * CHUNK, particles=256))
 
 
 def wild_generator(d: int, seed: int, jumps: bool, size: float = 1.0) -> Generator:
@@ -190,7 +190,9 @@ def test_the_slope_of_ornstein_uhlenbeck_is_not_attenuated(step):
     """
     system = OrnsteinUhlenbeck()
     data = system.simulate(512, seed=1, times=np.arange(101) * step)
-    model = nke.fit(data, Likelihood(noise="plain", width=32, schedule=Schedule(steps=400)), jumps=False, seed=0).model
+    model = nke.fit(
+        data, Likelihood(networks=True, noise="plain", width=32, schedule=Schedule(steps=400)), jumps=False, seed=0
+    ).model
     x = np.linspace(-1, 1, 41)[:, None]
     slope = np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0]
     error = np.sqrt(2 / (512 * 100 * step))
@@ -287,7 +289,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the backgro
 import numpy as np, nke
 from nke.fitting.loop import Schedule
 data = nke.systems.OrnsteinUhlenbeck().simulate(64, seed=2, times=np.arange(21) * 0.05)
-method = nke.Likelihood(noise="plain", width=8, schedule=Schedule(steps=2000, particles=128, patience=100))
+schedule = Schedule(steps=2000, particles=128, patience=100)
+method = nke.Likelihood(networks=True, noise="plain", width=8, schedule=schedule)
 nke.fit(data, method, jumps=False, seed=0, checkpoint={folder!r}).model.save({output!r})
 """
 
@@ -322,7 +325,7 @@ def contents(path) -> dict[str, bytes]:
 
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path, well):
-    method = Likelihood(noise="plain", schedule=Schedule(steps=20, particles=64))
+    method = Likelihood(networks=True, noise="plain", schedule=Schedule(steps=20, particles=64))
     nke.fit(well, method, jumps=False, seed=0, checkpoint=tmp_path / "run")
     with pytest.raises(ValueError, match="another fit"):
         nke.fit(well, method, jumps=False, seed=1, checkpoint=tmp_path / "run")

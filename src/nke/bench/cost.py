@@ -18,8 +18,8 @@ from nke.systems import DoubleWell, Lorenz, System
 
 TRAIN, TEST, SEED = 1024, 256, 5
 RULES = {
-    "Euler–Maruyama": Likelihood(noise="plain", rule=EulerMaruyama()),
-    "likelihood": Likelihood(noise="plain"),
+    "Euler–Maruyama": Likelihood(networks=True, noise="plain", rule=EulerMaruyama()),
+    "likelihood": Likelihood(networks=True, noise="plain"),
 }
 
 

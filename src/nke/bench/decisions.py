@@ -1,4 +1,4 @@
-"""What the networks reach where it is hard: heavy noise, state-dependent jumps, little data."""
+"""Where networks are needed: what they reach, and what a drift without network does beside them."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from nke.evaluation import jump_law_distance, recovery
 from nke.evaluation.ensemble import wasserstein
 from nke.fitting import Likelihood, fit
 from nke.fitting.result import FitResult
-from nke.systems import BimodalJumps, DoubleWell, Lorenz
+from nke.systems import BimodalJumps, CoxIngersollRoss, DoubleWell, Lorenz, System
 
 SEEDS = range(61, 66)
 TRAIN, TEST = 1024, 256
@@ -80,6 +80,26 @@ def _bimodal(seed: int) -> dict[str, float]:
         "W1 of the law": float(jump_law_distance(*laws)[:, 0].mean()),
         "mean rate": float(rate.mean() / truth.mean()),
         "components": float(laws[0].components),
+        "seconds": result.timings["total"],
+    }
+
+
+def simple_drifts() -> None:
+    """Straight drifts beside noise or jumps that need networks: everything automatic, and a network for the drift."""
+    systems: dict[str, System] = {"Cox–Ingersoll–Ross": CoxIngersollRoss(), "bimodal jumps": BimodalJumps()}
+    for name, system in systems.items():
+        for said, method in {"": Likelihood(), ", networks for all": Likelihood(networks=True)}.items():
+            print_rows(f"{name}, {TEST} trajectories{said}", [_simple_drift(system, method, seed) for seed in SEEDS])
+
+
+def _simple_drift(system: System, method: Likelihood, seed: int) -> dict[str, float]:
+    data, test = system.simulate(TEST, seed), system.simulate(TEST, seed + 1000)
+    result = fit(data, method, seed=seed)
+    found = recovery(result.model, system, test.states)
+    return {
+        "drift": found.drift.relative,
+        "diffusion": found.diffusion.relative,
+        "drift without network": float("and network" not in result.decided["method"]),
         "seconds": result.timings["total"],
     }
 

@@ -21,7 +21,7 @@ TARGETS = {
     "seconds": "≤ 30",
     "others": "≤ jumpdiff's seconds",
 }
-METHOD = Likelihood(noise="plain", components=1, width=32)
+METHOD = Likelihood(networks=True, noise="plain", components=1, width=32)
 SLOPE, NOISE, RATE, JUMP_VARIANCE = -0.5, 0.75, 1.75, 2.5
 
 

@@ -16,6 +16,7 @@ PARTS = {
     "jump-rule": jump_rule.main,
     "heavy-noise": decisions.heavy_noise,
     "state-dependent-jumps": decisions.state_dependent_jumps,
+    "simple-drifts": decisions.simple_drifts,
     "sizes": decisions.sizes,
     "slopes": biases.slopes,
     "thresholds": biases.thresholds,
