@@ -73,9 +73,10 @@ class Likelihood:
     are learned and scored; ``invariant`` names those on which the law does not depend, as in a space that is the same
     everywhere. ``networks`` None takes them only where a law of few parameters (drift by powers of the state, noise
     constant or in proportion to it, jumps alike everywhere) leaves something over, and for the drift only where a
-    polynomial beside the other networks does; True takes them in any case, False in none. ``rule`` is the discrete model of one step. Without a ``schedule`` training takes 1000 steps per
-    coordinate, at most 3000, and with little data down to a third of that, at least 600; one of your own replaces all
-    of the default one, its weight decay and patience too.
+    polynomial beside the other networks does; True takes them in any case, False in none. ``rule`` is the discrete
+    model of one step. Without a ``schedule`` training takes 1000 steps per coordinate, at most 3000, and with little
+    data down to a third of that, at least 600; one of your own replaces all of the default one, its weight decay and
+    patience too.
     """
 
     components: int | None = None
