@@ -239,6 +239,14 @@ def told(result) -> list[dict[str, tuple[float, float]]]:
     return [{name: (float(value), float(error)) for value, error, name in row} for row in rows]
 
 
+def test_information_of_very_different_size_is_inverted():
+    """A few far states make entries of high powers huge: three parameters whose units are 1, 1e9 and 1e18."""
+    units = np.array([1.0, 1e9, 1e18])
+    core = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
+    found = inverse_information(1e6 * core * units[:, None] * units)
+    np.testing.assert_allclose(found * units[:, None] * units, np.linalg.inv(1e6 * core), rtol=1e-5)
+
+
 class TestChoice:
     def test_the_equation_is_told_in_the_users_units(self):
         """Ornstein–Uhlenbeck in other units: dx/dt = −θ x / 60, a standard error beside it, and no networks."""

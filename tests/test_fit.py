@@ -9,6 +9,7 @@ import math
 import sys
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -532,6 +533,33 @@ class TestRefusals:
     def test_divergence_is_an_error(self, data, monkeypatch):
         """A loss that is no number ends in a sentence of advice, not in a model."""
         advance = loop_module._advance
-        monkeypatch.setattr(loop_module, "_advance", lambda *arguments: (*advance(*arguments)[:-1], math.nan))
+        lost = lambda *arguments, **options: (*advance(*arguments, **options)[:-1], math.nan)  # noqa: E731
+        monkeypatch.setattr(loop_module, "_advance", lost)
         with pytest.raises(FloatingPointError, match="learning rate"):
             nke.fit(data, QUICK, jumps=False)
+
+
+class Number(eqx.Module):
+    value: jax.Array
+
+
+def squared_distance(number: Number, data: jax.Array, i: jax.Array) -> jax.Array:
+    return (number.value - data[i]) ** 2
+
+
+@pytest.mark.parametrize(("bad", "raises"), [(0, False), (2, False), (60, True)])
+def test_steps_whose_gradient_is_no_number_are_left_out(bad, raises):
+    """The mean of the others is found, within 5 times what the last steps' own batches leave; most of them raise."""
+    values = np.random.default_rng(0).normal(3.0, 1.0, size=100).astype(np.float32)
+    fine = values[bad:]
+    values[:bad] = np.nan
+    training, checking = (loop_module.Blocks(jnp.asarray(v), len(v), 1) for v in (values, fine))
+    start, schedule = Number(jnp.asarray(0.0)), Schedule(steps=1000, learning_rate=0.05, particles=10, patience=100)
+    arguments = squared_distance, start, training, checking, schedule, jax.random.key(0)
+    if raises:
+        with pytest.raises(FloatingPointError, match="learning rate"):
+            loop_module.minimise(*arguments)
+        return
+    found, _ = loop_module.minimise(*arguments)
+    # Parameters are averages over about 100 steps of batches of 10, so that 1000 draws are in them.
+    assert abs(float(found.value) - fine.mean()) < 5 / np.sqrt(1000)

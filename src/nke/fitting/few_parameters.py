@@ -22,6 +22,7 @@ BATCH = 1 << 13  # transitions at a time
 ITERATIONS = 12
 CONVERGED = 0.02  # nats that another step would gain, all transitions together
 HALVINGS = 8
+ROUNDING = 1e-12  # of sums over all transitions
 HELD = 1.0  # information with which every parameter is held where it is
 CELLS = 64  # parts of the state space, at most
 FEWEST = 100  # transitions in each that say something
@@ -256,8 +257,13 @@ def _halves(x: Float[np.ndarray, "t d"], part: Int[np.ndarray, " n"]) -> list[In
 
 
 def inverse_information(information: Float[np.ndarray, "p p"]) -> Float[np.ndarray, "p p"]:
-    """All parameters are of order one: where the data says less about them than that, they are held where they are."""
-    return np.linalg.inv(information + HELD * np.eye(len(information)))
+    """All parameters are of order one: where the data says less about them than that, they are held where they are.
+
+    Inverted in units in which its diagonal is one: a few far states may give it entries of any size.
+    """
+    held = information + HELD * np.eye(len(information))
+    scale = 1 / np.sqrt(np.diag(held))
+    return scale[:, None] * np.linalg.inv(scale[:, None] * held * scale + ROUNDING * np.eye(len(held))) * scale
 
 
 def from_zero(origin: Float[np.ndarray, " d"]) -> bool:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from nke.fitting.checkpoint import Checkpoint
 from nke.operators import trainable
@@ -18,6 +18,7 @@ from nke.progress import Stage
 
 CHUNK = 200  # optimisation steps per compiled call
 EVALUATED = 4096  # particles at a time when the held-out loss is computed
+MOST_LEFT_OUT = 0.5  # of the steps in a chunk, because a far state made their gradient infinite
 CHECKED = 1 << 15  # held-out particles at most: more would cost more than they tell
 CLIP = 1.0  # of the gradient's norm
 
@@ -119,7 +120,10 @@ def minimise(
         rates, decay = schedule.rates(run.done, count), jnp.asarray(schedule.weight_decay, jnp.float32)
         # Runs of another length, rate or decay share the compiled steps.
         same = replace(schedule, steps=1, learning_rate=1.0, weight_decay=0.0)
-        state, value = _advance(loss, same, state, fixed, train, keys, rates, decay)
+        chunk = loss, same, state, fixed, train, keys, rates, decay
+        state, value = _advance(*chunk)
+        if not np.isfinite(value) or not _finite(state.trained):
+            state, value = _advance(*chunk, leave_out=True)
         if not np.isfinite(value := float(value)):
             raise FloatingPointError(
                 "the loss became NaN or infinite while training; lower the learning rate, or check the data "
@@ -232,8 +236,12 @@ class FitRun:
 
 @eqx.filter_jit
 def _advance(
-    loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys, rates, decay
+    loss: Loss, schedule: Schedule, state: State, fixed, train: Blocks, keys, rates, decay, leave_out: bool = False
 ) -> tuple[State, Float[Array, ""]]:
+    """Steps of the optimisation and their mean loss; ``leave_out``: without those whose gradient is not finite.
+
+    That is NaN if they are more than ``MOST_LEFT_OUT``.
+    """
     optimiser = _optimiser(decay)
     drawn = _drawn(schedule, train)
 
@@ -247,10 +255,21 @@ def _advance(
         trained = jax.tree.map(lambda old, update: old - rate * update, state.trained, updates)
         window = jnp.minimum(1 + state.done / 10, schedule.averaged)
         averaged = jax.tree.map(lambda mean, new: mean + (new - mean) / window, state.averaged, trained)
-        return State(trained, optimiser_state, averaged, state.done + 1), value
+        new = State(trained, optimiser_state, averaged, state.done + 1)
+        if leave_out:
+            fine = jnp.isfinite(value) & _finite(gradient)
+            new = jax.tree.map(lambda new, old: jnp.where(fine, new, old), new, state._replace(done=new.done))
+            value = jnp.where(fine, value, jnp.nan)
+        return new, value
 
     state, values = jax.lax.scan(step, state, (keys, rates))
-    return state, jnp.mean(values)
+    if not leave_out:
+        return state, jnp.mean(values)
+    return state, jnp.where(jnp.mean(jnp.isnan(values)) <= MOST_LEFT_OUT, jnp.nanmean(values), jnp.nan)
+
+
+def _finite(tree: PyTree[Array]) -> Bool[Array, ""]:
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
 
 
 def _drawn(schedule: Schedule, train: Blocks) -> int:
