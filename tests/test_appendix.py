@@ -60,7 +60,9 @@ class TestShortTimeGaussianity:
         start = self.MEAN + np.sqrt(self.VARIANCE) * NODES
 
         def move(x, noise, step):
-            return Strang().move(generator, x[None], step, Noise(noise[None], jnp.zeros(()), jnp.zeros(1)))[0]
+            return Strang().move(
+                generator, x[None], step, Noise(noise[None], jnp.zeros(()), jnp.zeros(1), jnp.zeros(0))
+            )[0]
 
         ends = jax.jit(jax.vmap(jax.vmap(jax.vmap(move, (None, 0, None)), (0, None, None)), (None, None, 0)))(
             jnp.asarray(start), jnp.asarray(NODES), jnp.asarray(self.STEPS)

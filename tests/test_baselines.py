@@ -226,7 +226,7 @@ class TestPieces:
         generator = results["euler_maruyama"].model.generator
         x, xi, step = jnp.array([0.5, -0.2]), jnp.array([1.0, -2.0]), 0.3
         law = EulerMaruyamaRule().displacement(generator, x, step)
-        moved = Euler().move(generator, x, step, Noise(xi, jnp.asarray(0.5), xi)) - x
+        moved = Euler().move(generator, x, step, Noise(xi, jnp.asarray(0.5), xi, jnp.ones(1))) - x
         expected = law.means[0] + jnp.linalg.cholesky(law.covariances[0]) @ xi
         np.testing.assert_allclose(moved, expected, rtol=1e-4)
 

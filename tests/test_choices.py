@@ -18,7 +18,7 @@ from nke.fitting.likelihood import schedule_for
 from nke.fitting.loop import CHUNK, Schedule
 from nke.fitting.start import jump_law, polynomial_drift, start_with_jumps
 from nke.fitting.words import step_in_words
-from nke.model.evaluation import FINEST, finer, sample
+from nke.model.evaluation import finer, sample
 from nke.operators import (
     Advection,
     ConstantFactor,
@@ -246,13 +246,13 @@ class TestMisfit:
 
 class TestSampling:
     def test_substeps_follow_the_noise(self):
-        """Noise that changes by 30 % of itself over a step asks for about 9 parts, additive noise for one."""
+        """Noise that changes by 30 % of itself over a step is cut until it changes by 20 %, additive noise is not."""
         z, step, key = jnp.linspace(0.5, 2.0, 400)[:, None], jnp.asarray(0.09), jax.random.key(0)
         still = Advection(lambda x: 0.0 * x)
         multiplicative = Generator(still, Diffusion(lambda x: x[:, None]), None)
         additive = Generator(still, Diffusion(lambda x: jnp.eye(1)), None)
-        # The 90 % quantile of ξ² is 2.7 times its mean of one.
-        assert 18 <= int(finer(multiplicative, z, step, key)) <= FINEST
+        # The 90 % quantile of ξ² is 2.7 times its mean of one: 2.7 (0.3/0.2)² = 6.1, ± 0.9 over 400 states.
+        assert 4 <= int(finer(multiplicative, z, step, key)) <= 9
         assert int(finer(additive, z, step, key)) == 1
 
     def test_a_superlinear_drift_does_not_explode(self):

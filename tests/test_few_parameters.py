@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import nke
+from nke.data import Coordinates
 from nke.fitting import Likelihood
+from nke.fitting.beginning import Beginning
 from nke.fitting.few_parameters import (
     FewParameters,
     cells,
@@ -245,6 +247,32 @@ def test_information_of_very_different_size_is_inverted():
     core = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
     found = inverse_information(1e6 * core * units[:, None] * units)
     np.testing.assert_allclose(found * units[:, None] * units, np.linalg.inv(1e6 * core), rtol=1e-5)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3])
+def test_correlated_noise_is_told_from_independent_noise(correlation):
+    """2000 steps of pure noise: a correlation of 0.3 is 13 standard errors (1/√n), one of 0 is dropped for good."""
+    covariance = np.array([[1.0, 2 * correlation], [2 * correlation, 4.0]])
+    steps = np.random.default_rng(0).multivariate_normal(np.zeros(2), covariance, size=(40, 50))
+    result = nke.fit(nke.Trajectories(np.cumsum(steps, axis=1), 1.0), Likelihood(networks=False), jumps=False)
+    found = result.model.diffusion(np.zeros(2))
+    if correlation == 0:
+        assert found[0, 1] == 0
+    np.testing.assert_allclose(found, covariance, atol=4 * 4 * np.sqrt(2 / 2000))
+
+
+def test_steps_too_long_for_any_discrete_model_are_left_out():
+    """dx = −x³ dt + 0.1 dW: over a step s the drift changes by |(1 − s x²)³ − 1| of itself, by all at s x² = 1."""
+    rng, step = np.random.default_rng(0), 0.2
+    x = np.concatenate([rng.uniform(-1.5, 1.5, 4000), rng.uniform(-4, 4, 400)])
+    y = x / np.sqrt(1 + 2 * step * x**2) + 0.1 * np.sqrt(step) * rng.normal(size=len(x))  # the flow of −x³ is known
+    pairs = nke.Trajectories(np.stack([x, y], axis=1)[..., None], step)
+    coordinates = Coordinates.raw(pairs)
+    start = Beginning(pairs.transitions(), coordinates, False, Likelihood(), 0)
+    fine = start.described(start.x, start.step)
+    assert 0.9 < fine.mean() < 1
+    assert not fine[np.abs(start.x[:, 0]) > 3].any()
+    assert fine[np.abs(start.x[:, 0]) < 1.5].all()
 
 
 class TestChoice:

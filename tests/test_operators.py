@@ -160,6 +160,7 @@ def draw_noise(count, d, seed):
         jnp.asarray(rng.standard_normal((count, d))),
         jnp.asarray(rng.random(count)),
         jnp.asarray(rng.standard_normal((count, d))),
+        jnp.asarray(rng.choice([-1.0, 1.0], (count, d * (d - 1) // 2))),
     )
 
 

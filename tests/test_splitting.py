@@ -95,7 +95,7 @@ def weak_error(splitting, generator, steps, truth, choices=((0.0, 1.0),)):
     jumps = (NODES, WEIGHTS) if len(choices) > 1 else (np.zeros(1), np.ones(1))
 
     def end(x, diffusion, choice, jump):
-        return splitting.move(generator, x, step, Noise(diffusion[None], choice, jump[None]))[0]
+        return splitting.move(generator, x, step, Noise(diffusion[None], choice, jump[None], jnp.zeros(0)))[0]
 
     quantiles, chances = (np.array(column) for column in zip(*choices, strict=True))
     grid = np.stack(np.meshgrid(NODES, quantiles, jumps[0], indexing="ij")).reshape(3, -1)
@@ -137,10 +137,13 @@ class TestWeakOrder:
         orders = orders_of(errors)
         assert ((orders > 0.8) & (orders < 1.3)).all(), (errors, orders)
 
-    @every_splitting
-    def test_frozen_state_dependent_noise_is_first_order(self, splitting):
-        """x + √s g(x) ξ is Euler–Maruyama for the diffusion alone, weak order one, and rules both splittings."""
-        errors = self.errors(splitting, Generator(Advection(drift), Diffusion(multiplicative)))
+    def test_strang_is_second_order_for_state_dependent_noise(self):
+        """Since the diffusion sub-step is; on the circle, with a drift and noise of one source."""
+        errors = self.errors(Strang(), Generator(Advection(drift), Diffusion(multiplicative)))
+        assert (orders_of(errors) > 1.8).all(), (errors, orders_of(errors))
+
+    def test_lie_trotter_is_first_order_for_state_dependent_noise(self):
+        errors = self.errors(LieTrotter(), Generator(Advection(drift), Diffusion(multiplicative)))
         orders = orders_of(errors)
         assert ((orders > 0.7) & (orders < 1.4)).all(), (errors, orders)
 
@@ -165,6 +168,55 @@ class TestWeakOrder:
         truth = exact(generators[0])
         coarse, fine = (weak_error(Strang(), generator, 8, truth) for generator in generators)
         assert coarse == pytest.approx(fine, rel=0.02)
+
+
+SOURCES = np.array([[[0.5, 0.3], [-0.2, 0.4]], [[-0.1, 0.6], [0.5, 0.2]], [[0.3, -0.4], [0.1, 0.3]]])
+
+
+@pytest.mark.usefixtures("double_precision")
+class TestNoiseThatDoesNotCommute:
+    """dx = Σ_r B_r x dW_r in the plane, three sources; its moments E x⊗…⊗x solve linear equations."""
+
+    START = np.array([1.0, -0.7])
+
+    def generator_of_moments(self, order):
+        """d/dt E x^{⊗k} = Σ_r Σ_{a<b} (B_r on factor a and on factor b) E x^{⊗k}."""
+
+        def on(factors):
+            matrix = np.eye(1)
+            for place in range(order):
+                matrix = np.kron(matrix, factors.get(place, np.eye(2)))
+            return matrix
+
+        pairs = [(a, b) for a in range(order) for b in range(a + 1, order)]
+        return sum((on({a: B, b: B}) for B in SOURCES for a, b in pairs), np.zeros((2**order, 2**order)))
+
+    def moments(self, order, step):
+        """Of one step by Gauss–Hermite nodes and all signs: exact, the scheme being a polynomial in ξ."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(7)
+        weights = weights / weights.sum()
+        places = np.stack(np.meshgrid(*[np.arange(7)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+        signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+        sources = jnp.asarray(SOURCES)
+        diffusion = Diffusion(lambda x: jnp.swapaxes(sources @ x, 0, 1))
+        move = lambda xi, v: diffusion.move(jnp.asarray(self.START), step, Noise(xi, jnp.zeros(()), xi, v))  # noqa: E731
+        ends = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))(jnp.asarray(nodes[places]), jnp.asarray(signs))
+        power = np.asarray(ends)
+        for _ in range(order - 1):
+            power = (power[..., :, None] * np.asarray(ends)[..., None, :]).reshape(*power.shape[:2], -1)
+        return weights[places].prod(axis=1) @ power.mean(axis=1)
+
+    @pytest.mark.parametrize("order", [1, 2, 3, 4])
+    def test_one_step_is_right_to_the_second_order(self, order):
+        """So that its error falls by eight where the step is halved, and the mean stays to rounding."""
+        start = self.START
+        for _ in range(order - 1):
+            start = np.kron(start, self.START)
+        steps = (0.04, 0.02, 0.01)
+        exact = [expm(step * self.generator_of_moments(order)) @ start for step in steps]
+        errors = [np.abs(self.moments(order, step) - truth).max() for step, truth in zip(steps, exact, strict=True)]
+        assert errors[0] < 1e-12 or (orders_of(errors) > 2.7).all(), (errors, orders_of(errors))
+        assert order > 1 or errors[0] < 1e-12
 
 
 MATRIX = np.array([[-0.5, 2.0], [-1.0, -1.5]])
@@ -311,9 +363,8 @@ class TestTransition:
         generator, x, count = linear_generator(jump), jnp.asarray([1.0, -0.5]), 40_000
         image = jax.jit(lambda x: splitting.transition(generator, x, 0.3))(x).numpy()
         rng = np.random.default_rng(0)
-        noise = Noise(
-            *map(jnp.asarray, (rng.standard_normal((count, 2)), rng.random(count), rng.standard_normal((count, 2))))
-        )
+        normal = rng.standard_normal((2, count, 2))
+        noise = Noise(*map(jnp.asarray, (normal[0], rng.random(count), normal[1], rng.choice([-1.0, 1.0], (count, 1)))))
         ends = np.asarray(jax.jit(jax.vmap(lambda n: splitting.move(generator, x, 0.3, n)))(noise))
         centred = ends - image.mean
         squares = centred[:, :, None] * centred[:, None, :]

@@ -51,6 +51,8 @@ NEGLECTED = 2e-3  # chance of more jumps in a step than the Poisson series tells
 MOST_TERMS = 16  # components for one number of jumps
 CLOSER = 0.05  # how much closer to zero noise without networks goes on falling with the state
 MOST_DEGREE, MOST_COEFFICIENTS = 3, 120  # of a drift without network
+MOST_TURNING = 1.0  # change of the drift over a step, of itself, in states from which a law without networks is learned
+LEAST_DESCRIBED = 0.5  # share of such states, otherwise all
 TELLING_TERMS = 20.0  # nats by which least squares must gain, beside one a coefficient, for a higher degree
 
 
@@ -101,10 +103,11 @@ class Beginning:
         self.moved = coordinates.displacement_to(some.displacement)[:, self.free]
         self.step, self.typical = coordinates.step_to(some.step), float(np.median(coordinates.step_to(some.step)))
         self.jumps, self.method = jumps, method
+        self._ahead: dict[str, Float[np.ndarray, "t d"]] = {}
         self.origin, self.least = near_zero(self.x, coordinates)
         self.amplitude = state_size(self.x, coordinates)[:, self.free]
         self.law = self._law(self.moved)
-        self.rest = self._left_over()
+        self.rest = self._left_over("constant")
         self.rest_law = self._law(self.rest)
         self.noiseless = self._noiseless()
         self.law = self.law.read_with(self.resolution, self.typical) if self.noiseless.any() else self.law
@@ -126,10 +129,10 @@ class Beginning:
     def resolution(self) -> Float[np.ndarray, " r"]:
         return np.where(self.noiseless, RESOLUTION * self.deviation, 0.0)
 
-    def _left_over(self) -> Float[np.ndarray, "t r"]:
-        """The displacements without a quadratic drift."""
+    def _left_over(self, noise: str) -> Float[np.ndarray, "t r"]:
+        """The displacements without a quadratic drift by least squares."""
         terms = np.asarray(monomials(self.x, 2))
-        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], self._weights("constant"))
+        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], self._weights(noise))
         return self.moved - self.step[:, None] * (constant + terms @ slopes.T)
 
     def _jump_shapes(self) -> tuple[bool, str]:
@@ -148,9 +151,10 @@ class Beginning:
         """
         if self.noiseless.any():
             return ["constant"] if self.noiseless.all() else ["constant", "plain"]
-        gain = self._relative_gain()
+        gain = self._relative_gain
         return [*(["constant"] if gain < CLEAR else []), "plain", *(["relative"] if gain > -CLEAR else [])]
 
+    @cached_property
     def _relative_gain(self) -> float:
         """Nats per transition by which relative noise explains better what a quadratic drift leaves over."""
         rest, scaled = self.rest, self.rest / self.amplitude
@@ -164,7 +168,7 @@ class Beginning:
         """
         if self.moving or self.noiseless.any() or noise not in (None, *WITHOUT_NETWORKS):
             return []
-        noise = noise or ("constant" if self._relative_gain() < 0 else "relative")
+        noise = noise or self._likelier_noise()
         return [Form(noise, degree=degree, networks=False) for degree in self.degrees_asked(noise)]
 
     def degrees_asked(self, noise: str) -> list[int]:
@@ -172,17 +176,44 @@ class Beginning:
 
         Least squares know no curvature of the motion within a step and may ask for too many.
         """
-        velocity = self.moved / self.step[:, None]
+        velocity, halfway = self.moved / self.step[:, None], self._halfway(noise)
         degrees = self._degrees()
         weights, nats = self._weights(noise), []
         for degree in degrees:
-            terms = np.asarray(monomials(self.halfway, degree))
+            terms = np.asarray(monomials(halfway, degree))
             constant, slopes = polynomial_drift(terms, velocity, weights)
             squares = np.sum(weights * (velocity - constant - terms @ slopes.T) ** 2, axis=0)
             nats.append(-len(velocity) / 2 * np.log(squares).sum() - self._coefficients(degree))
         gained = np.array(nats) - nats[0]
         enough = max(gained.max() - TELLING_TERMS, 0.0)
         return [degrees[i] for i in sorted({int(np.argmax(gained >= share)) for share in (enough / 2, enough)})]
+
+    def turning(self, x: Float[np.ndarray, "n d"], step: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """By how much of itself a drift by least squares changes over a step."""
+        degree, constant, slopes = self._least_squares
+        drift = lambda x: constant + np.asarray(monomials(x, degree)) @ slopes.T  # noqa: E731
+        now, ahead = drift(x), x.copy()
+        ahead[:, self.free] += step[:, None] * now
+        return np.linalg.norm(drift(ahead) - now, axis=1) / np.maximum(np.linalg.norm(now, axis=1), 1e-300)
+
+    def described(self, x: Float[np.ndarray, "n d"], step: Float[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        """Steps over which the drift changes by no more than itself: beyond, no discrete model holds.
+
+        A question to the state alone, so that a law learned without the others is no other law.
+        """
+        fine = self.turning(x, step) <= MOST_TURNING
+        return fine if fine.mean() > LEAST_DESCRIBED else np.ones_like(fine)
+
+    @cached_property
+    def _least_squares(self) -> tuple[int, Float[np.ndarray, " r"], Float[np.ndarray, "r n"]]:
+        """Degree, constant and slopes of a polynomial drift."""
+        noise = self._likelier_noise()
+        degree = self.degrees_asked(noise)[-1]
+        terms = np.asarray(monomials(self._halfway(noise), degree))
+        return degree, *polynomial_drift(terms, self.moved / self.step[:, None], self._weights(noise))
+
+    def _likelier_noise(self) -> str:
+        return "constant" if self._relative_gain < 0 else "relative"
 
     def _degrees(self) -> list[int]:
         """Of a drift without network that are not too many coefficients."""
@@ -191,11 +222,15 @@ class Beginning:
     def _coefficients(self, degree: int) -> int:
         return len(monomial_degrees(self.x.shape[1], degree)) * len(self.free)
 
-    @cached_property
-    def halfway(self) -> Float[np.ndarray, "t d"]:
+    def _halfway(self, noise: str) -> Float[np.ndarray, "t d"]:
         """States half a step ahead along a polynomial drift: there the mean velocity of a step is that of the drift."""
+        if noise not in self._ahead:
+            self._ahead[noise] = self._half_a_step_ahead(noise)
+        return self._ahead[noise]
+
+    def _half_a_step_ahead(self, noise: str) -> Float[np.ndarray, "t d"]:
         terms = np.asarray(monomials(self.x, self._degrees()[-1]))
-        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], self._weights("constant"))
+        constant, slopes = polynomial_drift(terms, self.moved / self.step[:, None], self._weights(noise))
         ahead = self.x.copy()
         ahead[:, self.free] += self.step[:, None] / 2 * (constant + terms @ slopes.T)
         return ahead
@@ -231,7 +266,7 @@ class Beginning:
         speed = np.sqrt(np.mean((self.moved / self.step[:, None]) ** 2, axis=0))
         scale, inputs = float32(np.where(speed > 0, speed, 1.0)), self.x.shape[1]
         drift = DriftNetwork(scale, **self._sizes(form), degree=form.degree, inputs=inputs, key=key)
-        terms = np.asarray(monomials(self.x if form.networks else self.halfway, form.degree))
+        terms = np.asarray(monomials(self.x if form.networks else self._halfway(form.noise), form.degree))
         weights = self._weights(form.noise)
         drift = drift.starting_from(*map(float32, polynomial_drift(terms, self.moved / self.step[:, None], weights)))
         return drift if self.frame is None else KineticDrift(drift, self.frame)
@@ -241,12 +276,15 @@ class Beginning:
         return {"width": self.method.width, "depth": self.method.depth if form.networks else 0}
 
     def _factor(self, form: Form, sizes: dict[str, int], key: PRNGKeyArray):
+        """Without networks from independent noise on: correlations are then parameters that may be dropped."""
+        factor = cholesky if form.networks else lambda spread: np.diag(np.sqrt(np.diag(spread)))
         if form.noise != "relative":
             spread, inputs = (self.law if form.networks else self.rest_law).spread, self.x.shape[1]
-            return NOISES[form.noise](float32(cholesky(spread)), **sizes, inputs=inputs, key=key)
-        spread = self._law((self.moved if form.networks else self.rest) / self.amplitude).spread
+            return NOISES[form.noise](float32(factor(spread)), **sizes, inputs=inputs, key=key)
+        moved = self.moved if form.networks else self._left_over("relative")
+        spread = self._law(moved / self.amplitude).spread
         least = self.least if form.networks else CLOSER * self.least
-        start, origin, size = map(float32, (cholesky(spread), self.origin, least))
+        start, origin, size = map(float32, (factor(spread), self.origin, least))
         noisy = None if self.frame is None else self.frame.free
         return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, key=key)
 

@@ -19,9 +19,11 @@ from nke.model.evaluation import sample
 from nke.operators import Generator, KineticDrift, Strang, TransitionRule, monomials, multiplied, trainable
 
 BATCH = 1 << 13  # transitions at a time
-ITERATIONS = 12
+ITERATIONS = 8
 CONVERGED = 0.02  # nats that another step would gain, all transitions together
-HALVINGS = 8
+ROUGHLY = 1.0  # likewise, before terms are dropped that cost a few
+FROM_AFAR, NEAR = 40, 5.0  # the same of one batch: chance moves its maximum by more
+HALVINGS, STUCK = 8, 4  # of a step that gains nothing, and from which on little gained does not mean little to gain
 ROUNDING = 1e-12  # of sums over all transitions
 HELD = 1.0  # information with which every parameter is held where it is
 CELLS = 64  # parts of the state space, at most
@@ -118,18 +120,34 @@ class FewParameters:
         skip = _inner(self._places.advection.drift).body.skip
         return skip.weight.astype(int), skip.bias.astype(int)
 
-    def maximise(
-        self, data: Any, iterations: int = ITERATIONS, report: Callable[[int], None] = lambda iterations: None
-    ) -> Float[np.ndarray, "p p"]:
-        """Newton's method over the active parameters; ``data``: states, displacements, steps.
+    def approach(self, data: Any, report: Callable[[int], None] = lambda iterations: None) -> bool:
+        """Newton's method from afar, over few transitions; whether it came close to their maximum."""
+        try:
+            return self._climb(data, FROM_AFAR, NEAR, report)[1]
+        except FloatingPointError:
+            return False
 
-        Gives the information; raises FloatingPointError where it is not finite.
+    def maximise(
+        self,
+        data: Any,
+        iterations: int = ITERATIONS,
+        enough: float = CONVERGED,
+        report: Callable[[int], None] = lambda iterations: None,
+    ) -> Float[np.ndarray, "p p"]:
+        """Newton's method over the active parameters, until a step gains no more than ``enough`` nats.
+
+        ``data``: states, displacements, steps. Gives the information; raises FloatingPointError where it is not finite.
         """
-        now, on = self._sums(self.parameters, data), self.active
+        return self._climb(data, iterations, enough, report)[0].information
+
+    def _climb(self, data: Any, iterations: int, enough: float, report: Callable[[int], None]) -> tuple[Sums, bool]:
+        """Sums at the last parameters, and whether another step would gain no more than ``enough``."""
+        now, on, settled = self._sums(self.parameters, data), self.active, False
         for _ in range(iterations):
             gradient = now.gradient[on]
             step = inverse_information(now.information[np.ix_(on, on)]) @ gradient
-            if gradient @ step / 2 < CONVERGED:
+            if settled or gradient @ step / 2 < enough:
+                settled = True
                 break
             for halving in range(HALVINGS):
                 trial = self.parameters.copy()
@@ -139,15 +157,20 @@ class FewParameters:
                     break
             else:
                 break
+            settled = halving < STUCK and new.value - now.value < enough
             self.parameters, now = trial, new
             report(1)
         if not np.isfinite(now.information).all():
             raise FloatingPointError("the likelihood or its derivatives are not finite")
-        return now.information
+        return now, settled
 
     def scores(self, data: Any) -> Float[np.ndarray, "t p"]:
         """Of every transition."""
         return np.concatenate([score for _, score in self._scored(self.parameters, data)])
+
+    def log_prob(self, data: Any) -> Float[np.ndarray, " t"]:
+        """Likewise, by the program that gives the scores: another one would take longer to compile than to run."""
+        return np.concatenate([value for value, _ in self._scored(self.parameters, data)])
 
     def _sums(self, parameters: Float[np.ndarray, " p"], data: Any) -> "Sums":
         parts = [Sums(value.sum(), s.sum(axis=0), s.T @ s) for value, s in self._scored(parameters, data)]
@@ -164,7 +187,9 @@ class FewParameters:
             yield value[: count - begin], score[: count - begin] @ self._to_vector
 
     def drop(self, information: Float[np.ndarray, "p p"], transitions: int) -> None:
-        """Coefficients of the drift and means of jumps that the data does not ask for are set to zero, one by one.
+        """What the data does not ask for is set to zero, one by one.
+
+        That are coefficients of the drift, correlations of noise and jumps between coordinates, means of jumps.
 
         The likelihood is taken as quadratic around its maximum. What is dropped costs it less than log(n)/2 each. Where
         the data cannot tell terms apart, the coordinate itself is kept.
@@ -174,6 +199,7 @@ class FewParameters:
         slopes, constants = self._drift_places()
         itself = np.diag(slopes[:, self._free])
         others = np.setdiff1d(np.concatenate([constants, slopes.ravel()]), itself)
+        others = np.concatenate([others, *self._correlations()])
         if jax.tree.leaves(self._places.jump):
             others = np.concatenate([others, self._places.jump.network.means.ravel().astype(int)])
         while True:
@@ -189,6 +215,14 @@ class FewParameters:
                 self.parameters = found
                 return
             self.active[weakest[0]] = False
+
+    def _correlations(self) -> list[Int[np.ndarray, " n"]]:
+        """Where the factors of noise and jumps have their entries beside the diagonal."""
+        i, j = np.tril_indices(len(self._free))
+        factors = [a.reshape(-1, len(i)) for a in jax.tree.leaves(self._places.diffusion) if a.size]
+        if jax.tree.leaves(self._places.jump):
+            factors.append(self._places.jump.network.factors)
+        return [factor[:, i != j].ravel().astype(int) for factor in factors]
 
     def drift_terms(self, information: Float[np.ndarray, "p p"]) -> "list[list[Term]]":
         """Of every coordinate, in those of training, counted from the user's zero."""

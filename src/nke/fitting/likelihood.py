@@ -10,14 +10,23 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.beginning import NOISES, WITHOUT_NETWORKS, Beginning, Form, float32
-from nke.fitting.few_parameters import ITERATIONS, FewParameters, LeftOver, left_over, runs_away
+from nke.fitting.few_parameters import (
+    BATCH,
+    FROM_AFAR,
+    ITERATIONS,
+    ROUGHLY,
+    FewParameters,
+    LeftOver,
+    left_over,
+    runs_away,
+)
 from nke.fitting.jump_detection import has_jumps
 from nke.fitting.kinetic import known_frame, likely_positions
-from nke.fitting.loop import CHUNK, Blocks, FitRun, Schedule, Trainer, losses
+from nke.fitting.loop import CHUNK, Blocks, FitRun, Schedule, Trainer, checked, losses
 from nke.fitting.result import FitResult
 from nke.fitting.start import motion_size
 from nke.fitting.words import drift_in_words, jumps_in_words, resolution_in_words, step_in_words, warn_of_jumps
@@ -36,6 +45,7 @@ JUMP_SHAPES = ("shared", "state-dependent")
 TRIAL = 400  # steps of a short run
 MARGIN = 0.003  # nats by which a richer form must win: it makes up for a drift not learned yet
 MOST_SUBSTEPS = 8
+TURNING = 0.1  # change of the drift over a step, of itself, from which on two sub-steps are the fewest tried
 WORSE = 2.0  # standard errors by which a polynomial must predict worse than a drift network not to replace it
 UNUSED = 0.02  # mean share of the jumps below which a component of their law is dropped
 JumpDecision = Callable[[Transitions], tuple[bool, str]]
@@ -135,16 +145,16 @@ class Likelihood:
         skew = SKEW if found else 1.0
         blocks = [_blocks(part, coordinates, skew, start.free) for part in (training, checking)]
         prepared = time.perf_counter() - clock
-        form, generator = self._learn(start, blocks, trainer, decided, partial(drift_in_words, data, coordinates))
-        if found:
-            generator = _pruned(generator, float32(start.x))
-        rule = self._rule(form, start)
+        learned = self._learn(start, blocks, trainer, decided, partial(drift_in_words, data, coordinates))
+        generator = _pruned(learned.generator, float32(start.x)) if found else learned.generator
+        rule = self._rule(learned.form, start)
         model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
-        checked = _some(checking, np.random.default_rng(run.seed))
+        unseen = _some(checking, np.random.default_rng(run.seed))
         if found:
-            decided |= jumps_in_words(model, checked, start.shapes_in_words)
-        decided["step"] = step_in_words(model, checked)
-        decided["score"] = f"{_score(model, checked):.4f} mean log density per held-out transition"
+            decided |= jumps_in_words(model, unseen, start.shapes_in_words)
+        decided["step"] = step_in_words(model, unseen)
+        score = _score(model, unseen) if generator is not learned.generator else learned.score(model, blocks[1])
+        decided["score"] = f"{score:.4f} mean log density per held-out transition"
         return FitResult(model, trainer.history, {"preparation": prepared, **trainer.timings()}, decided)
 
     def _rule(self, form: Form, start: Beginning) -> TransitionRule:
@@ -160,7 +170,7 @@ class Likelihood:
         trainer: Trainer,
         decided: dict[str, str],
         formula: Callable[[FewParameters, Float[np.ndarray, "p p"]], str],
-    ) -> tuple[Form, Generator]:
+    ) -> "Learned":
         """Networks only where a law without them leaves something over, and where they then predict better."""
         few = None if self.networks else self._without_networks(start, blocks, trainer, decided)
         if few is not None and (self.networks is False or few.enough):
@@ -171,14 +181,14 @@ class Likelihood:
             assert few is not None
             decided["drift"] = formula(few.law, few.information)
             decided["method"] = self._in_words(few.form)
-            return few.form, few.law.generator
+            return Learned(few.form, few.law.generator, few.losses)
         decided["method"] = self._in_words(learned.form)
         alone = None if self.networks else self._drift_alone(learned, start, blocks, trainer, decided)
         if alone is None:
-            return learned.form, learned.generator
+            return learned
         decided["drift"] = formula(alone.law, alone.information)
         decided["method"] = self._in_words(learned.form, alone.form)
-        return learned.form, alone.law.generator
+        return Learned(learned.form, alone.law.generator, alone.losses)
 
     def _better_with_networks(
         self, few: "Few | None", start: Beginning, blocks: list[Blocks], trainer: Trainer, decided: dict[str, str]
@@ -196,7 +206,7 @@ class Likelihood:
         learned = Learned(form, generator, np.asarray(losses(loss, generator, blocks[1]), np.float64))
         if few is None:
             return learned
-        gain, error = _paired(few.losses - learned.losses)
+        gain, error = _paired((few.losses - learned.losses)[few.fine])
         decided["networks"] = f"held-out gain over the polynomial {gain:+.4f} ± {error:.4f} nats"
         return learned if gain > error else None
 
@@ -213,11 +223,11 @@ class Likelihood:
             whole = eqx.tree_at(lambda g: g.advection.drift, learned.generator, start.drift(simple, trainer.key()))
             law = FewParameters(rule, whole, start.origin, only_drift=True)
             try:
-                few = self._settled(simple, law, TransitionLoss(rule), start, blocks, trainer)
+                few = self._settled(simple, law, start, blocks, trainer)
             except FloatingPointError:
                 words.append(f"degree {degree} has no maximum")
                 continue
-            gain, error = _paired(learned.losses - few.losses)
+            gain, error = _paired((learned.losses - few.losses)[few.fine])
             words.append(
                 f"degree {degree} leaves {few.left['drift']} nats over, held-out gain {gain:+.4f} ± {error:.4f}"
             )
@@ -242,24 +252,22 @@ class Likelihood:
         self, start: Beginning, blocks: list[Blocks], trainer: Trainer, decided: dict[str, str]
     ) -> "Few | None":
         """The law without networks that predicts the held-out steps best."""
-        cut = self.substeps is None and isinstance(self.rule, ForwardPacket)
-        best, words = None, []
+        best, words, before = None, [], None
         # Sub-steps cost no parameters, so they come before a higher degree.
         for form in [
-            replace(simple, substeps=n)
-            for simple in start.simplest(self.noise)
-            for n in ((1, 2, 4) if cut and simple.noise == "relative" else (self.substeps or 1,))
+            replace(simple, substeps=n) for simple in start.simplest(self.noise) for n in self._cuts(simple, start)
         ]:
-            if best is not None and form.substeps < best.form.substeps:
+            if best is not None and (form.substeps < best.form.substeps or best.has_enough_of(form)):
                 continue
+            known = before.law.generator if before is not None and before.form.degree == form.degree else None
             try:
-                few = self._maximum(form, start, blocks, trainer)
+                few = before = self._maximum(form, start, blocks, trainer, known)
             except FloatingPointError:
                 words.append(f"{form}: has no maximum")
                 continue
             away = runs_away(few.law.generator, start.x, start.typical)
             words.append(f"{few}{', runs away in simulation' if away else ''}")
-            if not away and (best is None or few.losses.mean() < best.losses.mean()):
+            if not away and (best is None or few.loss < best.loss):
                 best = few
             if best is not None and best.enough:
                 break
@@ -272,30 +280,48 @@ class Likelihood:
             )
         return best
 
-    def _maximum(self, form: Form, start: Beginning, blocks: list[Blocks], trainer: Trainer) -> "Few":
-        """Maximum likelihood without networks: a short run, then Newton's method, without what is not needed."""
+    def _cuts(self, form: Form, start: Beginning) -> tuple[int, ...]:
+        """Numbers of sub-steps to try."""
+        if self.substeps is not None or form.noise != "relative" or not isinstance(self.rule, ForwardPacket):
+            return (self.substeps or 1,)
+        return (2, 4) if np.median(start.turning(start.x, start.step)) > TURNING else (1, 2, 4)
+
+    def _maximum(
+        self, form: Form, start: Beginning, blocks: list[Blocks], trainer: Trainer, known: Generator | None
+    ) -> "Few":
+        """Maximum likelihood without networks, without what is not needed: by Newton's method.
+
+        It begins at the law that is ``known`` with other sub-steps or by least squares, or where it does not get
+        anywhere from there, after a short run.
+        """
         rule = self._rule(form, start)
-        loss, begin = TransitionLoss(rule), start.generator(form, trainer.key)
-        law = FewParameters(rule, trainer.train(f"polynomial: {form}", loss, begin, blocks, TRIAL), start.origin)
-        return self._settled(form, law, loss, start, blocks, trainer)
+        loss, begin = TransitionLoss(rule), known or start.generator(form, trainer.key)
+        first = _described(_part(blocks[0], BATCH), start)[0]
+        law = FewParameters(rule, begin, start.origin)
+        with trainer.clock("Newton's method"):
+            near = law.approach(first, trainer.run.stage("Newton's method, from afar", FROM_AFAR))
+        if not near:
+            law = FewParameters(rule, trainer.train(f"polynomial: {form}", loss, begin, blocks, TRIAL), start.origin)
+            law.approach(first)
+        return self._settled(form, law, start, blocks, trainer)
 
     def _settled(
         self,
         form: Form,
         law: FewParameters,
-        loss: TransitionLoss,
         start: Beginning,
         blocks: list[Blocks],
         trainer: Trainer,
     ) -> "Few":
         """At the maximum without what is not needed, and what that leaves over."""
-        some, report = _part(blocks[0], SOME), trainer.run.stage("Newton's method", 2 * ITERATIONS)
-        law.drop(law.maximise(some, report=report), len(some.step))
-        information = law.maximise(some, report=report)
-        if blocks[0].blocks > len(some.step):
-            information = law.maximise(blocks[0].arrays, 2)
-        scores = law.scores(some)
-        seen = np.asarray(some.x) if start.frame is None else start.frame.seen(np.asarray(some.x))
+        some, seen = _described(_part(blocks[0], SOME), start)
+        report = trainer.run.stage("Newton's method", 2 * ITERATIONS)
+        with trainer.clock("Newton's method"):
+            law.drop(law.maximise(some, enough=ROUGHLY, report=report), len(some.step))
+            information = law.maximise(some, report=report)
+            if blocks[0].blocks > SOME:
+                information = law.maximise(_described(blocks[0].arrays, start)[0], 2)
+            scores = law.scores(some)
         left = {
             group.name: left_over(
                 scores[:, group.parameters],
@@ -305,7 +331,8 @@ class Likelihood:
             )
             for group in law.groups()
         }
-        return Few(form, law, np.asarray(losses(loss, law.generator, blocks[1]), np.float64), left, information)
+        held_out = _held_out(blocks[1])
+        return Few(form, law, -law.log_prob(held_out), left, information, start.described(*_seen(held_out, start)))
 
     def _choose(self, start: Beginning, blocks: list[Blocks], trainer: Trainer, few: "Few | None") -> tuple[Form, str]:
         """The form of the model by short runs, one question after the other; and the evidence in words."""
@@ -345,11 +372,17 @@ class Likelihood:
 
 
 class Learned(NamedTuple):
-    """A law with networks and its losses on the held-out steps."""
+    """A law and its losses on the held-out steps."""
 
     form: Form
     generator: Generator
     losses: Float[np.ndarray, " t"]
+
+    def score(self, model: Model, held_out: Blocks) -> float:
+        """Mean log density of the held-out steps in the units of the model; its program need not be compiled for it."""
+        frame = self.generator.frame
+        mean = -np.mean(np.asarray(checked(held_out)[1]) * self.losses)
+        return float(model.coordinates.log_density_back(mean, frame and frame.free))
 
 
 class Few(NamedTuple):
@@ -360,10 +393,19 @@ class Few(NamedTuple):
     losses: Float[np.ndarray, " t"]
     left: dict[str, LeftOver]
     information: Float[np.ndarray, "p p"]
+    fine: Bool[np.ndarray, " t"]  # the held-out steps that a discrete model describes
+
+    @property
+    def loss(self) -> float:
+        return float(self.losses[self.fine].mean())
 
     @property
     def enough(self) -> bool:
         return all(left.nothing for left in self.left.values())
+
+    def has_enough_of(self, form: Form) -> bool:
+        """A higher degree is for a drift that leaves something over."""
+        return form.degree > self.form.degree and self.left["drift"].nothing
 
     @property
     def needs_noise_network(self) -> bool:
@@ -380,6 +422,24 @@ def _part(blocks: Blocks, most: int) -> Steps:
     count = blocks.blocks
     chosen = np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(int)
     return Steps(*(a[chosen] for a in blocks.arrays))
+
+
+def _seen(steps: Steps, start: Beginning) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, " t"]]:
+    """States as the networks see them, and steps."""
+    x = np.asarray(steps.x)
+    return x if start.frame is None else start.frame.seen(x), np.asarray(steps.step)
+
+
+def _described(steps: Steps, start: Beginning) -> tuple[Steps, Float[np.ndarray, "t d"]]:
+    """Those that a discrete model describes, and their states as the networks see them."""
+    seen, step = _seen(steps, start)
+    fine = start.described(seen, step)
+    return Steps(*(a[fine] for a in steps)), seen[fine]
+
+
+def _held_out(blocks: Blocks) -> Steps:
+    """Those that ``losses`` looks at."""
+    return Steps(*(a[checked(blocks)[0]] for a in blocks.arrays))
 
 
 def _pruned(generator: Generator, x: Float[Array, "t d"]) -> Generator:

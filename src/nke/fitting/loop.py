@@ -1,7 +1,8 @@
 """The one optimisation loop: AdamW in compiled chunks, the best held-out parameters kept."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -201,6 +202,7 @@ class Trainer:
         self.schedule, self.run = schedule, run
         self._key = jax.random.key(run.seed)
         self.history: dict[str, Curve] = {}
+        self._seconds: dict[str, float] = {}
 
     def key(self) -> PRNGKeyArray:
         self._key, key = jax.random.split(self._key)
@@ -217,8 +219,15 @@ class Trainer:
         )
         return best
 
+    @contextmanager
+    def clock(self, name: str) -> Iterator[None]:
+        """Times what is no training."""
+        begun = time.perf_counter()
+        yield
+        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begun
+
     def timings(self) -> dict[str, float]:
-        return {name: curve.seconds for name, curve in self.history.items()}
+        return self._seconds | {name: curve.seconds for name, curve in self.history.items()}
 
 
 @dataclass(frozen=True)
@@ -285,7 +294,7 @@ def _weighted_mean(loss: Loss, parameters: Any, data: Blocks, uniform: Float[Arr
 @eqx.filter_jit
 def losses(loss: Loss, parameters: Any, data: Blocks) -> Float[Array, " blocks"]:
     """Of every block, or of as many as ``CHECKED`` allows; the same blocks for any parameters."""
-    blocks, _ = _checked(data)
+    blocks, _ = checked(data)
     batches = -(-len(blocks) * data.particles // EVALUATED)
     # Whole batches, the last one filled up: a remainder would be compiled a second time.
     filled = jnp.resize(blocks, (batches, -(-len(blocks) // batches)))
@@ -294,10 +303,10 @@ def losses(loss: Loss, parameters: Any, data: Blocks) -> Float[Array, " blocks"]
 
 
 def _held_out_loss(loss: Loss, parameters: Any, held_out: Blocks) -> float:
-    return float(jnp.mean(_checked(held_out)[1] * losses(loss, parameters, held_out)))
+    return float(jnp.mean(checked(held_out)[1] * losses(loss, parameters, held_out)))
 
 
-def _checked(data: Blocks) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+def checked(data: Blocks) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
     """All blocks, or as many as ``CHECKED`` allows, spread evenly over the ranks; with their weights."""
     most = max(1, CHECKED // data.particles)
     if data.blocks <= most:

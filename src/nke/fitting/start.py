@@ -22,11 +22,12 @@ FEWEST_JUMPS = 20  # for every one of its Gaussians
 TELLING = 0.05  # held-out nats per jump that another Gaussian must bring
 CLEAR_JUMPS, CLEARLY_TELLING = 6000, 0.01  # the same two where there is no noise to take for a jump
 RARE, SMALL = 0.06, 3.0  # share of the jumps, size over the noise below which one is not believed
-ITERATIONS = 20
+ITERATIONS, SETTLED = 20, 1e-3  # of expectation maximisation, and change of a chance below which it ends
 FOLLOWS = 0.05  # share of the variance of jumps that must depend on the state before their shapes do
 BEYOND_CHANCE = 4.0  # standard deviations
 FIRST_GUESS = 0.05  # share of the largest displacements taken for jumps at first
 RIDGE = 1e-4  # of the least squares, in units of the mean square of a column
+ALIKE = 1e-9  # relative difference of steps that is rounding
 LEAST = 1e-5  # share of steps with a jump
 NOISELESS = 1e-4  # noise of a step, in standard deviations of the data, that counts as none
 RESOLUTION = 1e-3  # with which the motion of a coordinate without noise is read, likewise
@@ -42,17 +43,28 @@ class Start(NamedTuple):
 
     def log_prob(self, moved: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
         """Of displacements under the two Gaussians."""
-        calm = log_normal_density(moved, step[:, None, None] * self.spread)
+        calm = _density(moved, step, self.spread)
         if self.rate == 0:
             return calm
         chance = np.clip(self.rate * step, LEAST, 0.5)
-        jumped = log_normal_density(moved, step[:, None, None] * self.spread + self.jump)
+        jumped = _density(moved, step, self.spread, self.jump)
         return np.logaddexp(np.log1p(-chance) + calm, np.log(chance) + jumped)
 
     def read_with(self, resolution: Float[np.ndarray, " d"], step: float) -> "Start":
         """The calm noise of coordinates with a resolution replaced by it."""
         noisy = resolution == 0
         return self._replace(spread=self.spread * np.outer(noisy, noisy) + np.diag(resolution**2 / step))
+
+
+def _density(
+    moved: Float[np.ndarray, "t d"],
+    step: Float[np.ndarray, " t"],
+    spread: Float[np.ndarray, "d d"],
+    jump: Float[np.ndarray, "d d"] | float = 0.0,
+) -> Float[np.ndarray, " t"]:
+    """log G_{0, s·C + G} of displacements; one matrix to factorise where all steps are alike."""
+    different = step if np.ptp(step) > ALIKE * step[0] else step[:1]
+    return log_normal_density(moved, different[:, None, None] * spread + jump)
 
 
 def start_without_jumps(
@@ -70,9 +82,11 @@ def start_with_jumps(
     spread, jump = _covariances(moved, step, jumped, least)
     for _ in range(ITERATIONS):
         chance = np.clip(jumped.mean(), LEAST, 1 - LEAST)
-        calm = log_normal_density(moved, step[:, None, None] * spread)
-        jumped = expit(logit(chance) + log_normal_density(moved, step[:, None, None] * spread + jump) - calm)
+        calm, before = _density(moved, step, spread), jumped
+        jumped = expit(logit(chance) + _density(moved, step, spread, jump) - calm)
         spread, jump = _covariances(moved, step, jumped, least)
+        if np.abs(jumped - before).max() < SETTLED:
+            break
     return Start(spread, jump, max(float(jumped.mean()), LEAST) / float(step.mean()), jumped)
 
 
@@ -104,7 +118,7 @@ def jump_law(
         if components is None:
             law = _telling(law, float(np.median(step)) * start.spread)
             count = law.components
-        calm = log_normal_density(moved, step[:, None, None] * start.spread)
+        calm = _density(moved, step, start.spread)
         jumped = expit(logit(np.clip(jumped.mean(), LEAST, 1 - LEAST)) + np.asarray(law.log_prob(moved)) - calm)
     return law
 

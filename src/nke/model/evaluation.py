@@ -30,7 +30,7 @@ def in_blocks(function: Callable, *arrays: np.ndarray, report: Callable[[int], N
     return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
 
 
-NOISE_CHANGE, DRIFT_CHANGE = 0.1, 0.5  # of the coefficients over a sub-step, at most
+NOISE_CHANGE, DRIFT_CHANGE = 0.2, 0.5  # of the coefficients over a sub-step, at most
 MOST_STATES = 0.9  # share of the states that the sub-steps suit
 FINEST = 32
 
@@ -146,11 +146,12 @@ def _piece(
 
     def substep(i, carry):
         z, step, key = carry
-        keys = jax.random.split(jax.random.fold_in(key, i), 3)
+        keys = jax.random.split(jax.random.fold_in(key, i), 4)
         noise = Noise(
             jax.random.normal(keys[0], (n, d)),
             jax.random.uniform(keys[1], (n,)),
             jax.random.normal(keys[2], (n, d)),
+            jax.random.rademacher(keys[3], (n, d * (d - 1) // 2), z.dtype),
         )
         moved = jax.vmap(lambda z, noise: splitting.move(generator, z, step, noise))(z, noise)
         return moved, step, key

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from nke.arrays import cholesky
+from nke.arrays import cholesky, outer
 from nke.mixtures import GaussianMixture
 from nke.operators.operator import Noise, Operator, PacketRate, Step
 from nke.operators.quadrature import Quadrature
@@ -42,6 +43,24 @@ class Diffusion(Operator):
         return GaussianMixture(mixture.weights, mixture.means, covariances)
 
     def move(self, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:
-        """x + √s g(x) ξ: exact for constant g, first order in s otherwise."""
-        g = self.factor(x)
-        return x + jnp.sqrt(step) * (g @ noise.diffusion[: g.shape[-1]])
+        """Platen's scheme of weak order two, exact for constant g (Kloeden & Platen 1992, section 15.1).
+
+        With g at x ± √s g_r for every noise source r,
+
+            x + √s [g + ¼ Σ_r (g⁺_r + g⁻_r − 2g)] ξ + √s/4 Σ_{rj} (g⁺_r − g⁻_r)_j (ξ_r ξ_j + v_rj),
+
+        v antisymmetric of random signs (which of two sources acts first) but for −1 on its diagonal.
+        """
+        g, root = self.factor(x), jnp.sqrt(step)
+        ahead, behind = (jax.vmap(self.factor)(x + side * root * g.T) for side in (1, -1))
+        xi = noise.diffusion[: g.shape[-1]]
+        mean = g + jnp.sum(ahead + behind - 2 * g, axis=0) / 4
+        return x + root * (
+            mean @ xi + jnp.einsum("rij,rj->i", ahead - behind, outer(xi, xi) + _order(noise.signs, len(xi))) / 4
+        )
+
+
+def _order(signs: Float[Array, " pairs"], sources: int) -> Float[Array, "n n"]:
+    """Antisymmetric of the signs, but for −1 on the diagonal."""
+    i, j = np.tril_indices(sources, -1)
+    return (-jnp.eye(sources, dtype=signs.dtype)).at[i, j].set(signs[: len(i)]).at[j, i].set(-signs[: len(i)])

@@ -26,6 +26,7 @@ class Noise(NamedTuple):
     diffusion: Float[Array, " d"]  # standard normal
     choice: Float[Array, ""]  # uniform on [0, 1): which component of H^s
     jump: Float[Array, " d"]  # standard normal
+    signs: Float[Array, " pairs"]  # ±1 for every pair of coordinates
 
 
 class Operator(eqx.Module):
