@@ -731,7 +731,7 @@ class TestMove:
         np.testing.assert_allclose(particles[:, 1] - 0.5, -2 * (particles[:, 0] - 1.0), atol=1e-12)
 
     def test_state_dependent_diffusion_spreads_as_it_goes(self):
-        """Covariance s·a + s²/4·(a:∇²)a + O(s³), since d⟨a⟩/ds = ½⟨(a:∇²)a⟩; s³ is a hundredth of a standard error."""
+        """Covariance s·a + s²/4·(a:∇²)a + O(s³), as d⟨a⟩/ds = ½⟨(a:∇²)a⟩; the rest is 1/20 of a standard error."""
         x, step = jnp.asarray([0.5, -0.2]), 0.1
         tensor = lambda x: planar_factor(x) @ planar_factor(x).T  # noqa: E731
         a, bend = tensor(x), jnp.einsum("ijkl,kl->ij", jax.hessian(tensor)(x), tensor(x))
