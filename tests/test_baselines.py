@@ -20,8 +20,7 @@ from nke.data import Coordinates, Trajectories
 from nke.evaluation import ensemble_metrics
 from nke.fitting import Schedule, likelihood
 from nke.model import Model
-from nke.operators import Euler, Noise
-from nke.operators import EulerMaruyama as EulerMaruyamaRule
+from nke.operators import Euler, EulerMaruyamaRule, Noise
 
 STEP = 0.05
 TURN = np.array([[-1.0, 2.0], [-2.0, -1.0]])

@@ -167,9 +167,11 @@ class TestJumps:
         np.testing.assert_allclose(found.weights, [5 / 7, 2 / 7], rtol=1e-5)
         np.testing.assert_allclose(found.means, law.means[[0, 2]], atol=1e-5)
 
-    @pytest.mark.parametrize("moving", [False, True])
-    def test_pruning_changes_nothing_for_the_components_kept(self, moving):
-        network = JumpNetwork(jnp.ones(2), 0.1 * jnp.eye(2), 1.5, 3, 8, 1, moving, key=jax.random.key(0))
+    @pytest.mark.parametrize("state_dependent_shapes", [False, True])
+    def test_pruning_changes_nothing_for_the_components_kept(self, state_dependent_shapes):
+        network = JumpNetwork(
+            jnp.ones(2), 0.1 * jnp.eye(2), 1.5, 3, 8, 1, state_dependent_shapes, key=jax.random.key(0)
+        )
         last = jax.random.normal(jax.random.key(1), network.mlp.layers[-1].weight.shape)
         network = eqx.tree_at(lambda n: n.mlp.layers[-1].weight, network, last)
         x, keep = jnp.array([0.3, -0.7]), [2, 0]
@@ -178,7 +180,7 @@ class TestJumps:
         np.testing.assert_allclose(part.weights, whole.weights[jnp.array(keep)] / (1 - whole.weights[1]), rtol=1e-5)
         np.testing.assert_allclose(part.means, whole.means[jnp.array(keep)], rtol=1e-5)
         np.testing.assert_allclose(part.covariances, whole.covariances[jnp.array(keep)], rtol=1e-5)
-        assert bool((network(-x)[1].means == whole.means).all()) is not moving
+        assert bool((network(-x)[1].means == whole.means).all()) is not state_dependent_shapes
 
     def test_shapes_that_depend_on_the_state(self, tmp_path):
         """Every jump doubles the state: its mean is x, its standard deviation 0.2."""

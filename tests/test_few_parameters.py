@@ -28,7 +28,7 @@ from nke.operators import (
     ConstantFactor,
     Diffusion,
     DriftNetwork,
-    EulerMaruyama,
+    EulerMaruyamaRule,
     Generator,
     JumpNetwork,
     PoissonJump,
@@ -74,7 +74,7 @@ class TestMaximum:
         noise = RelativeFactor(jnp.eye(2), 0, 0, **sizes, key=jax.random.key(0))
         begin = eqx.tree_at(lambda g: g.diffusion.factor, begin, noise)
         data = moves(linear, noise=lambda x: np.sqrt(0.25 + x**2))
-        law = FewParameters(EulerMaruyama(), begin, np.zeros(2), only_drift=True)
+        law = FewParameters(EulerMaruyamaRule(), begin, np.zeros(2), only_drift=True)
         law.maximise(data)
         assert [group.name for group in law.groups()] == ["drift"]
         x, moved = np.asarray(data.x, np.float64), np.asarray(data.displacement, np.float64) / STEP
@@ -92,7 +92,7 @@ class TestMaximum:
     def test_is_least_squares_for_linear_drift_and_constant_noise(self):
         """Closed form: coefficients by least squares, a by the mean of the squares left over."""
         data = moves(linear)
-        law = FewParameters(EulerMaruyama(), polynomial(), np.zeros(2))
+        law = FewParameters(EulerMaruyamaRule(), polynomial(), np.zeros(2))
         information = law.maximise(data)
         columns = np.concatenate([np.ones((len(data.x), 1)), data.x], axis=1)
         velocity = np.asarray(data.displacement) / STEP
@@ -117,7 +117,7 @@ class TestMaximum:
         begin = eqx.tree_at(
             lambda g: g.advection.drift, begin, begin.advection.drift.starting_from(*map(jnp.asarray, start))
         )
-        law = FewParameters(EulerMaruyama(), begin, origin)
+        law = FewParameters(EulerMaruyamaRule(), begin, origin)
         law.drop(law.maximise(data), len(data.x))
         terms = law.drift_terms(law.maximise(data))
         assert [[t.variables for t in row] for row in terms] == [[(0, 0, 0)], [(1, 1, 1)]]
@@ -127,13 +127,13 @@ class TestMaximum:
         np.testing.assert_allclose(law.generator.advection.drift(x), -((x - origin) ** 3), rtol=0.05)
 
     def test_a_zero_far_from_the_data_is_not_counted_from(self):
-        law = FewParameters(EulerMaruyama(), polynomial(3), np.array([1e4, 0.0]))
+        law = FewParameters(EulerMaruyamaRule(), polynomial(3), np.array([1e4, 0.0]))
         np.testing.assert_array_equal(law._to_vector, np.eye(len(law.parameters)))
 
     def test_what_the_data_does_not_ask_for_is_dropped(self):
         """Of six coefficients two are zero; the others are 10 standard errors and more."""
         data = moves(linear)
-        law = FewParameters(EulerMaruyama(), polynomial(), np.zeros(2))
+        law = FewParameters(EulerMaruyamaRule(), polynomial(), np.zeros(2))
         law.drop(law.maximise(data), len(data.x))
         terms = law.drift_terms(law.maximise(data))
         assert [[t.variables for t in row] for row in terms] == [[(), (0,), (1,)], [(1,)]]
@@ -141,7 +141,7 @@ class TestMaximum:
     def test_dropping_keeps_the_restricted_maximum(self):
         """Newton's method after the quadratic guess of it moves by a small part of a standard error."""
         data = moves(linear)
-        law = FewParameters(EulerMaruyama(), polynomial(), np.zeros(2))
+        law = FewParameters(EulerMaruyamaRule(), polynomial(), np.zeros(2))
         information = law.maximise(data)
         law.drop(information, len(data.x))
         guess, on = law.parameters.copy(), law.active
@@ -151,7 +151,7 @@ class TestMaximum:
 
     def test_jumps_of_mean_zero_keep_it(self):
         data = moves(linear, jump_chance=lambda x: 0.1)
-        law = FewParameters(EulerMaruyama(), polynomial(jumps=True), np.zeros(2))
+        law = FewParameters(EulerMaruyamaRule(), polynomial(jumps=True), np.zeros(2))
         law.drop(law.maximise(data), len(data.x))
         law.maximise(data)
         rate, jump = law.generator.jump.measure(jnp.zeros(2))
@@ -162,7 +162,7 @@ class TestMaximum:
 
 class TestLeftOver:
     def fitted(self, data: Steps, jumps: bool = False) -> dict:
-        law = FewParameters(EulerMaruyama(), polynomial(jumps=jumps), np.zeros(2))
+        law = FewParameters(EulerMaruyamaRule(), polynomial(jumps=jumps), np.zeros(2))
         law.maximise(data)
         scores = law.scores(data)
         telling = {"jumps": 0.1}

@@ -11,7 +11,7 @@ from nke.baselines import EulerMaruyama
 from nke.data import Coordinates
 from nke.fitting import Likelihood
 from nke.fitting.beginning import Beginning
-from nke.fitting.kinetic import known_frame, likely_positions
+from nke.fitting.kinetic import kinematic_constraint, likely_positions
 from nke.fitting.loop import Schedule
 from nke.fitting.start import RESOLUTION, jumps_follow_the_state
 from nke.mixtures import GaussianMixture
@@ -20,8 +20,8 @@ from nke.operators import (
     Advection,
     Diffusion,
     ForwardPacket,
-    Frame,
     Generator,
+    KinematicConstraint,
     KineticDrift,
     KineticFactor,
 )
@@ -35,12 +35,17 @@ QUICK = Schedule(steps=400, weight_decay=0.1, particles=512)
 
 def exact(system: HarmonicOscillator) -> Model:
     """The true equation in kinetic form, in raw coordinates."""
-    frame = Frame((0,), (1,), (), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
-    drift = KineticDrift(lambda x: jnp.array([-(system.frequency**2) * x[0] - system.damping * x[1]]), frame)
-    factor = KineticFactor(lambda x: jnp.array([[system.noise]]), frame)
+    constraint = KinematicConstraint((0,), (1,), (), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
+    drift = KineticDrift(lambda x: jnp.array([-(system.frequency**2) * x[0] - system.damping * x[1]]), constraint)
+    factor = KineticFactor(lambda x: jnp.array([[system.noise]]), constraint)
     raw = Coordinates(np.zeros(2), np.ones(2), 1.0)
     return Model(
-        Generator(Advection(drift), Diffusion(factor), None, frame), raw, 0.1, system.names, ("", ""), ForwardPacket()
+        Generator(Advection(drift), Diffusion(factor), None, constraint),
+        raw,
+        0.1,
+        system.names,
+        ("", ""),
+        ForwardPacket(),
     )
 
 
@@ -211,5 +216,5 @@ class TestJumpShapes:
         gas, names = RarefiedGas().simulate(128, seed=0), {f"x{i}": f"v{i}" for i in (1, 2, 3)}
         for data, kinetic, expected in ((gas, names, True), (DoubleWell().simulate(128, seed=0), {}, False)):
             to, seen = Coordinates.zscore(data), data.transitions()
-            frame = known_frame(kinetic, tuple(kinetic), data.names, seen, to)
-            assert Beginning(seen, to, True, Likelihood(components=1), 0, frame).moving == expected
+            constraint = kinematic_constraint(kinetic, tuple(kinetic), data.names, seen, to)
+            assert Beginning(seen, to, True, Likelihood(components=1), 0, constraint).state_dependent_shapes == expected

@@ -24,7 +24,7 @@ from nke.operators import (
     Advection,
     Diffusion,
     DriftNetwork,
-    EulerMaruyama,
+    EulerMaruyamaRule,
     ForwardPacket,
     FullFactor,
     Generator,
@@ -121,7 +121,7 @@ def test_second_order_in_mean_and_covariance():
 def test_euler_maruyama_freezes_everything_at_the_start(jumps):
     generator = wild_generator(2, 0, jumps)
     x, step = jnp.array([0.3, -0.2]), jnp.asarray(0.1)
-    law = EulerMaruyama().displacement(generator, x, step)
+    law = EulerMaruyamaRule().displacement(generator, x, step)
     mean, covariance = 0.1 * generator.advection.drift(x), 0.1 * generator.diffusion.tensor(x)
     np.testing.assert_allclose(law.means[0], mean)
     np.testing.assert_allclose(law.covariances[0], covariance)

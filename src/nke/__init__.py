@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 _HOME = {
+    "NkeError": "nke.errors",
     "Coordinates": "nke.data",
     "Trajectories": "nke.data",
     "files": "nke.files",
@@ -24,6 +25,10 @@ _HOME = {
     "MomentMatching": "nke.fitting",
     "Schedule": "nke.fitting",
     "baselines": "nke.baselines",
+    "errors": "nke.errors",
+    "mixtures": "nke.mixtures",
+    "operators": "nke.operators",
+    "evaluation": "nke.evaluation",
     "evaluate": "nke.evaluation",
     "Evaluation": "nke.evaluation",
     "oracle_floor": "nke.evaluation",
@@ -40,14 +45,19 @@ __all__ = [
     "Likelihood",
     "Model",
     "MomentMatching",
+    "NkeError",
     "Schedule",
     "Strang",
     "Trajectories",
     "baselines",
+    "errors",
     "evaluate",
+    "evaluation",
     "files",
     "fit",
     "load",
+    "mixtures",
+    "operators",
     "oracle_floor",
     "plots",
     "read",
@@ -57,8 +67,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from nke import baselines, files, plots, systems
+    from nke import baselines, errors, evaluation, files, mixtures, operators, plots, systems
     from nke.data import Coordinates, Trajectories
+    from nke.errors import NkeError
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
     from nke.files import read, write
     from nke.fitting import FitResult, Likelihood, MomentMatching, Schedule, fit

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from nke.errors import InputTypeError
+
 if TYPE_CHECKING:
     Array = Any  # of either library; the checker cannot follow which
 else:
@@ -26,7 +28,7 @@ def as_numbers(x: Any, what: str) -> Array:
         return x
     array = np.asarray(x)
     if array.dtype.kind not in "fiub":
-        raise TypeError(
+        raise InputTypeError(
             f"expected {what} to be real numbers, but got data of type {array.dtype}; "
             "convert it to float (for complex data, pass real and imaginary parts as two coordinates)"
         )

@@ -48,7 +48,7 @@ class EulerMaruyama:
             width=self.width,
             depth=self.depth,
             held_out=self.held_out,
-            rule=operators.EulerMaruyama(),
+            rule=operators.EulerMaruyamaRule(),
             schedule=self.schedule,
             kinetic=self.kinetic,
             invariant=self.invariant,

@@ -15,11 +15,12 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
 from nke.baselines.windows import Windows
 from nke.data import Coordinates, Trajectories
+from nke.errors import InputError
 from nke.fitting import FitResult, Likelihood, Schedule
 from nke.fitting.beginning import Beginning, Form
 from nke.fitting.loop import FitRun, Run, StageCheckpoint
 from nke.model import Model
-from nke.operators import Euler, EulerMaruyama, Generator, trainable
+from nke.operators import Euler, EulerMaruyamaRule, Generator, trainable
 
 if TYPE_CHECKING:
     from nke.baselines.adversaries import Critic
@@ -60,11 +61,11 @@ class SDEGAN:
     def __post_init__(self):
         counts = ("steps", "window", "batch", "width", "depth", "hidden")
         if wrong := [name for name in counts if getattr(self, name) < 1]:
-            raise ValueError(f"expected {', '.join(wrong)} ≥ 1; got {self}")
+            raise InputError(f"expected {', '.join(wrong)} ≥ 1; got {self}")
         if min(self.seconds, self.generator_rate, self.critic_rate, self.bound) <= 0 or self.weight_decay < 0:
-            raise ValueError(f"expected seconds, learning rates and bound > 0 and weight_decay ≥ 0; got {self}")
+            raise InputError(f"expected seconds, learning rates and bound > 0 and weight_decay ≥ 0; got {self}")
         if not 0 < self.held_out < 1:
-            raise ValueError(f"expected held_out between 0 and 1, but got {self.held_out}; 0.1 holds out a tenth")
+            raise InputError(f"expected held_out between 0 and 1, but got {self.held_out}; 0.1 holds out a tenth")
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         refuse_jumps(jumps, self)
@@ -79,7 +80,7 @@ class SDEGAN:
         prepared = time.perf_counter() - clock
         best, kept = self._play(generator, critic, windows, Check(held_out, keys[1]), keys[2], run)
         step = float(np.median(training.transitions().step))
-        model = Model(best, coordinates, step, data.names, data.units, EulerMaruyama(), Euler())
+        model = Model(best, coordinates, step, data.names, data.units, EulerMaruyamaRule(), Euler())
         decided = {
             "data": f"{len(windows.starts)} windows of {windows.length} steps to train, {len(held_out.starts)} of "
             f"{held_out.length} held out",

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from nke.arrays import cholesky
 from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
 from nke.data import Coordinates, Trajectories, Transitions
+from nke.errors import InputError
 from nke.fitting import FitResult, Schedule
 from nke.fitting.likelihood import Steps
 from nke.fitting.loop import Blocks, FitRun
@@ -23,11 +24,11 @@ from nke.operators import (
     Diffusion,
     DriftNetwork,
     Euler,
-    EulerMaruyama,
+    EulerMaruyamaRule,
     Generator,
     ScalarFactor,
 )
-from nke.operators.networks import Smooth
+from nke.operators.networks import PolynomialPlusMLP
 
 RATE = 9e-3  # of learning, at its start
 DRAWS = 8  # points between two observations that a transition is seen at, one in each eighth of the way
@@ -47,10 +48,10 @@ class Flow(eqx.Module):
     ):
         d, keys = len(speed), jax.random.split(key)
         self.velocity = _with_body(
-            DriftNetwork(speed, width, depth, key=keys[0]), Smooth(d + 1, d, width, depth, key=keys[0])
+            DriftNetwork(speed, width, depth, key=keys[0]), PolynomialPlusMLP(d + 1, d, width, depth, key=keys[0])
         )
         self.uncertainty = _with_body(
-            ScalarFactor(spread, width, depth, key=keys[1]), Smooth(d + 1, 1, width, depth, key=keys[1])
+            ScalarFactor(spread, width, depth, key=keys[1]), PolynomialPlusMLP(d + 1, 1, width, depth, key=keys[1])
         )
 
     def __call__(self, x: Float[Array, " d"], share: Float[Array, ""]) -> tuple[Float[Array, " d"], Float[Array, ""]]:
@@ -66,15 +67,15 @@ class Flow(eqx.Module):
         return Generator(Advection(drift), Diffusion(noise))
 
 
-def _with_body(network: Any, body: Smooth) -> Any:
+def _with_body(network: Any, body: PolynomialPlusMLP) -> Any:
     return eqx.tree_at(lambda n: n.body, network, body)
 
 
-def _without_share(body: Smooth) -> Smooth:
+def _without_share(body: PolynomialPlusMLP) -> PolynomialPlusMLP:
     """The same function at τ = 0, of the state alone."""
     mlp, (outputs, inputs) = body.mlp, body.skip.weight.shape
     assert mlp is not None
-    shorter = Smooth(inputs - 1, outputs, mlp.width_size, mlp.depth, key=jax.random.key(0))
+    shorter = PolynomialPlusMLP(inputs - 1, outputs, mlp.width_size, mlp.depth, key=jax.random.key(0))
     assert shorter.mlp is not None
     layers = (_without_last_input(mlp.layers[0], shorter.mlp.layers[0]), *mlp.layers[1:])
     skip = _without_last_input(body.skip, shorter.skip)
@@ -126,7 +127,7 @@ class TrajectoryFlowMatching:
 
     def __post_init__(self):
         if self.width < 1 or self.depth < 1 or not 0 < self.held_out < 1 or not self.noise >= 0:
-            raise ValueError(
+            raise InputError(
                 f"expected width, depth ≥ 1, noise ≥ 0 and held_out between 0 and 1; got {self}; correct what is not"
             )
 
@@ -150,7 +151,9 @@ class TrajectoryFlowMatching:
         prepared = time.perf_counter() - clock
         flow = trainer.train("flow", loss, start, blocks)
         typical = float(np.median(parts[0].step))
-        model = Model(flow.at_observations(), coordinates, typical, data.names, data.units, EulerMaruyama(), Euler())
+        model = Model(
+            flow.at_observations(), coordinates, typical, data.names, data.units, EulerMaruyamaRule(), Euler()
+        )
         decided = {
             "data": f"{len(parts[0])} transitions to train, {len(parts[1])} held out",
             "jumps": NO_JUMPS,

@@ -12,13 +12,13 @@ from nke.evaluation import recovery
 from nke.fitting import Likelihood
 from nke.fitting.loop import CHUNK, FitRun
 from nke.model import Model
-from nke.operators import EulerMaruyama, Generator
+from nke.operators import EulerMaruyamaRule, Generator
 from nke.progress import progress_bar
 from nke.systems import DoubleWell, Lorenz, System
 
 TRAIN, TEST, SEED = 1024, 256, 5
 RULES = {
-    "Euler–Maruyama": Likelihood(networks=True, noise="plain", rule=EulerMaruyama()),
+    "Euler–Maruyama": Likelihood(networks=True, noise="plain", rule=EulerMaruyamaRule()),
     "likelihood": Likelihood(networks=True, noise="plain"),
 }
 

@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from nke.arrays import log_normal_density
 from nke.data import Trajectories, Transitions
+from nke.errors import InputError
 from nke.systems import DoubleWell, Langevin, Lorenz
 from nke.systems.cubic_well import CubicWell
 
@@ -122,7 +123,7 @@ def fit_double_well(data: Trajectories) -> DoubleWell:
     seen = data.transitions()
     step = seen.regular_step()
     if step is None:
-        raise ValueError("expected one common step: the density on a grid is for one step")
+        raise InputError("expected one common step: the density on a grid is for one step")
     start = _double_well_start(seen, step)
     # The grid is for the noise at the start, so that the objective has no steps in it.
     reach = max(np.abs(seen.x[:, 0]).max(), np.abs(seen.y[:, 0]).max()) + 3 * start.jump_scale

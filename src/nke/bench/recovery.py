@@ -10,7 +10,7 @@ from nke.data import Coordinates, Trajectories
 from nke.evaluation import EnsembleMetrics, evaluate, oracle_floor, recovery
 from nke.fitting import Likelihood, MomentMatching, fit
 from nke.model import Model
-from nke.operators import EulerMaruyama
+from nke.operators import EulerMaruyamaRule
 from nke.systems import BlackScholes, DoubleWell, Lorenz, System
 
 SEEDS = range(5)
@@ -18,7 +18,7 @@ TRAIN, TEST = 1024, 256
 SCORED = 4000  # unseen transitions on which the true law is scored
 METHODS = {
     "likelihood": Likelihood(networks=True),
-    "Euler–Maruyama likelihood": Likelihood(networks=True, rule=EulerMaruyama()),
+    "Euler–Maruyama likelihood": Likelihood(networks=True, rule=EulerMaruyamaRule()),
     "moment matching": MomentMatching(),
 }
 SYSTEMS: dict[str, System] = {

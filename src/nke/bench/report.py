@@ -11,7 +11,7 @@ from nke.bench.measure import Task
 from nke.bench.protocol import cases
 from nke.bench.results import Results
 from nke.bench.summary import Table, tables
-from nke.data.files import write_atomically
+from nke.files.atomic import write_atomically
 
 
 def write_report(tasks: Sequence[Task], results: Results) -> list[Path]:

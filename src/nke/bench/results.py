@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nke.bench.measure import FAILED, Outcome, Task
-from nke.data.files import write_atomically
+from nke.files.atomic import write_atomically
 
 Key = tuple[str, str, int]
 

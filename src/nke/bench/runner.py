@@ -14,6 +14,7 @@ from nke.bench.measure import Task, run_task
 from nke.bench.methods import PARAMETRIC, methods
 from nke.bench.protocol import Protocol, cases
 from nke.bench.results import Results
+from nke.errors import InputError
 
 BACKENDS = ("joblib", "dask")
 
@@ -36,7 +37,7 @@ def plan(
 
 def _known(asked: Sequence[str] | None, there: list[str], what: str) -> list[str]:
     if unknown := set(asked or ()) - set(there):
-        raise ValueError(f"expected {what} among {', '.join(there)}, but got {', '.join(sorted(unknown))}")
+        raise InputError(f"expected {what} among {', '.join(there)}, but got {', '.join(sorted(unknown))}")
     return [name for name in there if not asked or name in asked]
 
 
@@ -45,7 +46,7 @@ def run(
 ) -> Results:
     """Runs what ``folder`` does not hold yet; every result is on disk before the next one is waited for."""
     if backend not in BACKENDS or (backend == "dask") != (scheduler is not None):
-        raise ValueError("expected --backend joblib, or --backend dask together with --scheduler ADDRESS")
+        raise InputError("expected --backend joblib, or --backend dask together with --scheduler ADDRESS")
     try:
         from joblib import Parallel, delayed, effective_n_jobs
     except ModuleNotFoundError as error:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nke.cli.demo_figure import save_figure
+from nke.errors import InputError
 from nke.evaluation import evaluate, oracle_floor, recovery
 from nke.fitting import FitResult, fit
 from nke.model import Model
@@ -20,7 +21,7 @@ PROBES = np.array([[x, 0.5, -0.5] for x in (-1.5, -1, -0.5, 0, 0.5, 1, 1.5)])
 
 def run(output: Path, trajectories: int, seed: int) -> None:
     if not output.parent.is_dir():
-        raise ValueError(f"expected an existing folder for the figure, but {output.parent} is none; create it first")
+        raise InputError(f"expected an existing folder for the figure, but {output.parent} is none; create it first")
     console = Console()
     system = DoubleWell()
     console.print(f"Simulating {trajectories} trajectories of a double well with jumps …")

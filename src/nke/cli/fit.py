@@ -7,6 +7,7 @@ import typer
 
 from nke.cli.options import AsJson, DataFile, Seed, reads_data
 from nke.cli.output import load_data, note, say
+from nke.errors import InputError
 
 METHODS = ("likelihood", "moments")
 
@@ -73,9 +74,9 @@ def fit(
 def _require_folder(output: Path) -> None:
     """Before the work, not after it."""
     if not output.parent.is_dir():
-        raise ValueError(f"expected an existing folder for {output}, but {output.parent} is none; create it first")
+        raise InputError(f"expected an existing folder for {output}, but {output.parent} is none; create it first")
     if output.is_dir():
-        raise ValueError(f"expected a file name for the output, but {output} is a folder; add a name to it")
+        raise InputError(f"expected a file name for the output, but {output} is a folder; add a name to it")
 
 
 def _known(kinetic: str | None, invariant: str | None) -> dict[str, Any]:

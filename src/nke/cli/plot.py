@@ -73,7 +73,7 @@ def _draw(pictures: dict[str, Callable[..., Any]], folder: Path, ending: str, st
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise ImportError("plots need matplotlib; install it with: pip install 'nke[plots]'") from error
-    from nke.data.files import whole_file
+    from nke.files.atomic import whole_file
 
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{name}.{ending}" for name in pictures]

@@ -7,6 +7,7 @@ import typer
 
 from nke.cli.options import AsJson, ModelFile, Seed, reads_data
 from nke.cli.output import load_data, say
+from nke.errors import InputError
 
 
 @reads_data
@@ -66,7 +67,7 @@ def _from_state(law, start: str, duration: float, interval: float | None, paths:
         raise typer.BadParameter(f"expected numbers with commas between, but got {start!r}") from error
     step = law.step if interval is None else interval
     if not (step > 0 and duration >= step):
-        raise ValueError(f"expected 0 < interval ≤ duration, but got interval {step:g} and duration {duration:g}")
+        raise InputError(f"expected 0 < interval ≤ duration, but got interval {step:g} and duration {duration:g}")
     times = step * np.arange(round(duration / step) + 1)
     report = stage("simulating", len(times) - 1)
     states = law.sample(np.array(state), times, seed=seed, paths=paths, report=report)

@@ -9,6 +9,7 @@ import typer
 
 from nke.cli.options import AsJson, Seed
 from nke.cli.output import say
+from nke.errors import InputError
 
 SYSTEMS = {
     "bimodal-jumps": "BimodalJumps",
@@ -98,5 +99,5 @@ def _times(system, duration: float | None, interval: float | None):
     interval = system.interval if interval is None else interval
     duration = system.duration if duration is None else duration
     if not (interval > 0 and duration >= interval):
-        raise ValueError(f"expected 0 < interval ≤ duration, but got interval {interval:g} and duration {duration:g}")
+        raise InputError(f"expected 0 < interval ≤ duration, but got interval {interval:g} and duration {duration:g}")
     return interval * np.arange(round(duration / interval) + 1)

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float64, Shaped
 
 from nke.arrays import Array
 from nke.data.trajectories import Trajectories
+from nke.errors import InputError
 
 # A coordinate whose values differ by no more than a few roundings of their size is constant.
 ROUNDING = 8 * np.finfo(np.float64).eps
@@ -39,16 +40,16 @@ class Coordinates:
 
     def _check(self):
         if self.shift.ndim != 1 or self.shift.shape != self.scale.shape:
-            raise ValueError(
+            raise InputError(
                 "expected shift and scale with one number per coordinate, "
                 f"but got shapes {self.shift.shape} and {self.scale.shape}; pass two vectors of equal length"
             )
         if not np.isfinite(self.shift).all():
-            raise ValueError(f"expected a finite shift, but got {self.shift}; use 0 for no shift")
+            raise InputError(f"expected a finite shift, but got {self.shift}; use 0 for no shift")
         if not (np.isfinite(self.scale).all() and (self.scale > 0).all()):
-            raise ValueError(f"expected positive finite scales, but got {self.scale}; use 1 for no scaling")
+            raise InputError(f"expected positive finite scales, but got {self.scale}; use 1 for no scaling")
         if not (np.isfinite(self.time_unit) and self.time_unit > 0):
-            raise ValueError(f"expected a positive finite time_unit, but got {self.time_unit}; use 1 for none")
+            raise InputError(f"expected a positive finite time_unit, but got {self.time_unit}; use 1 for none")
 
     @classmethod
     def zscore(cls, data: Trajectories) -> "Coordinates":

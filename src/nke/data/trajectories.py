@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float64
 
-from nke.data.reading import (
+from nke.data.transitions import Transitions
+from nke.data.validation import (
     Rows,
     check_observed,
     check_order,
@@ -21,7 +22,7 @@ from nke.data.reading import (
     read_times,
     refuse_infinity,
 )
-from nke.data.transitions import Transitions
+from nke.errors import InputError
 
 
 class Trajectories:
@@ -68,7 +69,7 @@ class Trajectories:
         self.units = labels(units, "units", [""] * self.dimension)
         self.unit_of_time = unit_of_time
         if len(set(self.names)) < self.dimension:
-            raise ValueError(f"expected different names, but got {self.names}; rename the duplicates")
+            raise InputError(f"expected different names, but got {self.names}; rename the duplicates")
         refuse_infinity(rows, self._times, lengths, self.names)
         self._observed = ~(np.isnan(rows).any(axis=1) | np.isnan(self._times))
         check_order(self._times, self._observed, lengths)
@@ -117,7 +118,7 @@ class Trajectories:
         """The trajectories that indices, a boolean mask or a slice pick."""
         chosen = np.atleast_1d(np.arange(len(self))[indices])
         if len(chosen) == 0:
-            raise ValueError(f"expected to select at least one of {len(self)} trajectories, but got none")
+            raise InputError(f"expected to select at least one of {len(self)} trajectories, but got none")
         if self.is_ragged:
             states, times = [self.states[i] for i in chosen], [self.times[i] for i in chosen]
         else:
@@ -131,12 +132,12 @@ class Trajectories:
         that give no transition stay in the training part.
         """
         if not 0 < fraction < 1:
-            raise ValueError(f"expected a fraction between 0 and 1, but got {fraction}; use 0.2 to hold out 20 %")
+            raise InputError(f"expected a fraction between 0 and 1, but got {fraction}; use 0.2 to hold out 20 %")
         if len(self) == 1:
             return self._cut(fraction)
         usable = np.flatnonzero(observed_counts(self._observed, self._lengths) >= 2)
         if len(usable) == 1:
-            raise ValueError(
+            raise InputError(
                 "expected two trajectories with two observed rows to split by trajectory, but only "
                 f"trajectory {usable[0]} has them; use data.select({usable[0]}).split(...) to cut it in time"
             )
@@ -149,7 +150,7 @@ class Trajectories:
         cut = len(self._rows) - round(fraction * len(self._rows))
         before, after = int(self._observed[:cut].sum()), int(self._observed[cut:].sum())
         if min(before, after) < 2:
-            raise ValueError(
+            raise InputError(
                 f"expected two observed rows on each side of a cut in time, but fraction {fraction} leaves "
                 f"{before} to train and {after} held out; choose another fraction or record more rows"
             )

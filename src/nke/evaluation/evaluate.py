@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics
 from nke.model import Model
-from nke.progress import Stage, silent
+from nke.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,13 @@ class Evaluation:
     ensemble: EnsembleMetrics | None  # in units of the model's scale
 
 
-def evaluate(model: Model, data: Trajectories, seed: int = 0, stage: Stage = silent) -> Evaluation:
+def evaluate(model: Model, data: Trajectories, seed: int = 0, stage: Progress = silent) -> Evaluation:
     """Scores the transitions, and compares as many simulated paths from the same start states.
 
     ``stage`` shows progress, as ``nke.progress.progress_bar`` yields it.
     """
     if data.dimension != model.dimension:
-        raise ValueError(
+        raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
     score = model.score(data, report=stage("scoring", len(data.transitions())))

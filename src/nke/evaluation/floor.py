@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics
 from nke.evaluation.evaluate import ensemble_times, is_ensemble
-from nke.progress import Stage, silent
+from nke.progress import Progress, silent
 from nke.systems import System
 
 
@@ -31,7 +32,7 @@ def oracle_floor(
     scale: Float[np.ndarray, " d"] | None = None,
     replicates: int = 50,
     seed: int = 0,
-    stage: Stage = silent,
+    stage: Progress = silent,
 ) -> OracleFloor:
     """Simulates the true system with fresh noise from the start states of ``data``, many times.
 
@@ -39,9 +40,9 @@ def oracle_floor(
     progress, as ``nke.progress.progress_bar`` yields it.
     """
     if not is_ensemble(data):
-        raise ValueError("expected two or more trajectories observed at the same times without gaps")
+        raise InputError("expected two or more trajectories observed at the same times without gaps")
     if replicates < 2:
-        raise ValueError(f"expected at least 2 replicates, but got {replicates}")
+        raise InputError(f"expected at least 2 replicates, but got {replicates}")
     scale = np.ones(data.dimension) if scale is None else scale
     times, initial = ensemble_times(data), np.tile(data.initial, (replicates, 1))
     report = stage("true law", len(times) - 1)

@@ -6,12 +6,12 @@ from jaxtyping import Float
 from nke.data import Trajectories
 from nke.evaluation.evaluate import ensemble_times, is_ensemble
 from nke.model import Model
-from nke.progress import Stage, silent
+from nke.progress import Progress, silent
 
 MOST_TIMES = 2000  # of the common grid for trajectories that have times of their own
 
 
-def simulate_like(model: Model, data: Trajectories, seed: int = 0, stage: Stage = silent) -> Trajectories:
+def simulate_like(model: Model, data: Trajectories, seed: int = 0, stage: Progress = silent) -> Trajectories:
     """As many simulated paths as recorded ones, each from the first state of its own.
 
     On the recorded times where all trajectories share them; otherwise on a regular grid of about the model's step,

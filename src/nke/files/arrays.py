@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.files.columns import TIME, Choice
 from nke.files.frame import from_table
 from nke.files.labels import split_time_heading
@@ -53,7 +54,7 @@ def _key(arrays: Mapping[str, Any], told: str | None, usual: str, role: str, whe
         return next(iter(arrays))
     if found is None:
         advice = ", or give the time between rows with step= (--step)" if role == "time" else ""
-        raise ValueError(
+        raise InputError(
             f"{where}: expected an array {told or usual.split()[0]!r} among {', '.join(arrays) or 'none'}; "
             f"name it with {role}= (--{role}){advice}"
         )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from nke.errors import InputError
 from nke.files.labels import split_heading, split_time_heading
 
 TRAJECTORY = "trajectory traj trajectory_id track track_id path path_id run run_id particle particle_id cell cell_id"
@@ -48,9 +49,9 @@ def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
     clock = _guess([_without_unit(name) for name in names], TIME) if clock is None else clock
     time = None if choice.step is not None else _column(names, choice.time, clock, "time", where)
     if choice.step is not None and choice.time is not None:
-        raise ValueError(f"expected a time column or a step, but got both: {choice.time!r} and {choice.step:g}")
+        raise InputError(f"expected a time column or a step, but got both: {choice.time!r} and {choice.step:g}")
     if time is None and choice.step is None:
-        raise ValueError(
+        raise InputError(
             f"{where}: expected a column of times, such as 'time' or 't', among {_listed(names)}; "
             "name it with time= (--time), or give the time between rows with step= (--step)"
         )
@@ -62,7 +63,7 @@ def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
     else:
         states = tuple(_named(names, name, "states", where) for name in choice.states)
     if not states:
-        raise ValueError(f"{where}: expected columns of states besides {_listed(names)}; there are none")
+        raise InputError(f"{where}: expected columns of states besides {_listed(names)}; there are none")
     return Columns(trajectory, time, states)
 
 
@@ -83,7 +84,7 @@ def _without_unit(name: str) -> str:
 def _named(names: list[str], told: str, role: str, where: str) -> int:
     wanted = split_heading(told)[0]
     if wanted not in names:
-        raise ValueError(
+        raise InputError(
             f"{where}: expected a column {wanted!r} for the {role}, but the columns are {_listed(names)}; "
             f"choose one of them with {role}= (--{role})"
         )
@@ -93,7 +94,7 @@ def _named(names: list[str], told: str, role: str, where: str) -> int:
 def _refuse_duplicates(names: list[str], where: str) -> None:
     for i, name in enumerate(names):
         if name and name in names[:i]:
-            raise ValueError(
+            raise InputError(
                 f"{where}: expected different names, but columns {names.index(name) + 1} and {i + 1} are both "
                 f"called {name!r}; rename one"
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.files.columns import TIME, TRAJECTORY, Choice
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def from_xarray(source: "xr.Dataset | xr.DataArray", choice: Choice, where: str 
         source = source.to_dataset(name=source.name or "states")
     trajectory, time = _dimension(source, choice.trajectory, TRAJECTORY), _dimension(source, choice.time, TIME)
     if time is None:
-        raise ValueError(
+        raise InputError(
             f"{where}: expected a dimension 'time', but the dimensions are {', '.join(map(str, source.sizes))}; "
             "name it with time= (--time)"
         )
@@ -74,10 +75,10 @@ def _states(
     if choice.states is not None:
         missing = [name for name in choice.states if name not in source]
         if missing:
-            raise ValueError(f"{where}: expected a variable {missing[0]!r} among {', '.join(map(str, source))}")
+            raise InputError(f"{where}: expected a variable {missing[0]!r} among {', '.join(map(str, source))}")
         chosen = list(choice.states)
     if not chosen:
-        raise ValueError(f"{where}: expected a variable along {time!r}; there is none; name it with states= (--states)")
+        raise InputError(f"{where}: expected a variable along {time!r}; there is none; name it with states= (--states)")
     first = source[chosen[0]]
     [*rest] = [dim for dim in first.dims if dim not in (trajectory, time)]
     if len(chosen) == 1 and len(rest) == 1:
@@ -85,7 +86,7 @@ def _states(
         units = [str(unit) for unit in first["unit"].to_numpy()] if "unit" in first.coords else None
         return first.transpose(..., rest[0]), names, units
     if any(set(source[name].dims) - {trajectory, time} for name in chosen):
-        raise ValueError(
+        raise InputError(
             f"{where}: expected one variable with dimensions (trajectory, time, state), or several with (trajectory, "
             f"time), but {chosen[0]!r} has ({', '.join(map(str, first.dims))}); choose with states= (--states)"
         )
@@ -98,7 +99,7 @@ def _times(source: "xr.Dataset", choice: Choice, trajectory: str | None, time: s
         return choice.step, ""
     name = "times" if "times" in source else time
     if name not in source.coords and name not in source:
-        raise ValueError(f"{where}: expected times along {time!r}; give the time between rows with step= (--step)")
+        raise InputError(f"{where}: expected times along {time!r}; give the time between rows with step= (--step)")
     times = source[name]
     unit = str(times.attrs.get("unit_of_time", times.attrs.get("units", "")))
     values = times.transpose(..., time).to_numpy()

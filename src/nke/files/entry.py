@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nke.data import Trajectories
-from nke.data.files import whole_file
+from nke.errors import InputError, InputTypeError
+from nke.files.atomic import whole_file
 from nke.files.columns import Choice
 
 # Where each format is read and written, and what must be installed for it beyond pandas.
@@ -59,7 +60,7 @@ def read(
         return import_module("nke.files.frame").from_pandas(source, choice)
     if kind == "xarray":
         return import_module("nke.files.dataset").from_xarray(source, choice)
-    raise TypeError(
+    raise InputTypeError(
         f"expected a path, a pandas DataFrame or an xarray object, but got {type(source).__name__}; "
         "wrap arrays with nke.Trajectories(states, times)"
     )
@@ -79,7 +80,7 @@ def write(
     path = Path(path)
     kind, writer = writer_for(path)
     if wide and kind != "text":
-        raise ValueError(f"expected a text table (.csv) with wide=True, but got {str(path)!r}")
+        raise InputError(f"expected a text table (.csv) with wide=True, but got {str(path)!r}")
     with (whole_folder if kind == "zarr" else whole_file)(path) as temporary:
         if kind == "text":
             writer(data, temporary, wide, "\t" if path.suffix.lower() == ".tsv" else ",", report)
@@ -91,7 +92,7 @@ def writer_for(path: Path) -> tuple[str, Callable[..., None]]:
     """The format that the ending asks for and its writer; refuses what could not be written."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
-        raise ValueError(f"expected a path that ends in one of {', '.join(ENDINGS)}, but got {str(path)!r}")
+        raise InputError(f"expected a path that ends in one of {', '.join(ENDINGS)}, but got {str(path)!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"expected an existing folder for {path}, but {path.parent} is none; create it first")
     return kind, _function("write", kind, path)
@@ -107,8 +108,8 @@ def _read_file(path: Path, choice: Choice) -> Trajectories:
     except Exception as error:  # our own words, or whatever a library raises on a damaged file
         words = str(error)
         if isinstance(error, ValueError | TypeError) and words.startswith(("expected", str(path))):
-            raise ValueError(words if words.startswith(str(path)) else f"{path}: {words}") from error
-        raise ValueError(f"{path} is damaged or is no {kind} file ({words}); get a fresh copy") from error
+            raise InputError(words if words.startswith(str(path)) else f"{path}: {words}") from error
+        raise InputError(f"{path} is damaged or is no {kind} file ({words}); get a fresh copy") from error
 
 
 def _kind(path: Path) -> str:
@@ -121,7 +122,7 @@ def _kind(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(4096)
     if not head.strip():
-        raise ValueError(f"{path} is empty; expected a table with a header, or another file of trajectories")
+        raise InputError(f"{path} is empty; expected a table with a header, or another file of trajectories")
     by_ending = ENDINGS.get(path.suffix.lower())
     found = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
     if found == "hdf5" and by_ending == "netcdf":
@@ -129,11 +130,11 @@ def _kind(path: Path) -> str:
     if found is not None:
         return found
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError(f"{path} is text in UTF-16; expected UTF-8; save the file as UTF-8")
+        raise InputError(f"{path} is text in UTF-16; expected UTF-8; save the file as UTF-8")
     if b"\0" in head:
-        raise ValueError(f"{path} is a binary file of no known kind; get a fresh copy, or one of {', '.join(ENDINGS)}")
+        raise InputError(f"{path} is a binary file of no known kind; get a fresh copy, or one of {', '.join(ENDINGS)}")
     if by_ending not in (None, "text"):
-        raise ValueError(
+        raise InputError(
             f"{path} is damaged or is no {by_ending} file; get a fresh copy, or rename a text table to .csv"
         )
     return "text"

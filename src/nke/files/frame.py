@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.files.columns import Choice, choose
 from nke.files.long import from_long, long_table
 from nke.files.table import Table
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def from_table(table: Table, choice: Choice) -> Trajectories:
     columns = choose(table.headings, choice, table.name)
     if len(table.columns[0]) == 0:
-        raise ValueError(f"{table.name}: expected rows below the header, but there are none; record at least two")
+        raise InputError(f"{table.name}: expected rows below the header, but there are none; record at least two")
     wide = looks_wide(table, columns) if choice.wide is None else choice.wide
     return from_wide(table, columns, choice) if wide else from_long(table, columns, choice)
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.files.columns import Choice, Columns
 from nke.files.labels import heading, split_heading
 from nke.files.table import Table, by_trajectory
@@ -33,7 +34,7 @@ def long_table(data: Trajectories) -> dict[str, np.ndarray]:
     """Headings and columns: trajectory, time, then the states."""
     for name in ("trajectory", "time"):
         if name in data.names:
-            raise ValueError(f"expected no coordinate called {name!r}, as a column of the table is; rename it")
+            raise InputError(f"expected no coordinate called {name!r}, as a column of the table is; rename it")
     headings = [heading(name, unit) for name, unit in zip(data.names, data.units, strict=True)]
     rows = np.concatenate(list(data.states))
     return {
@@ -51,7 +52,7 @@ def _codes(table: Table, columns: Columns, rows: int) -> Int64[np.ndarray, " R"]
 
     codes, _ = pd.factorize(np.asarray(table.columns[columns.trajectory]))
     if (codes < 0).any():
-        raise ValueError(
+        raise InputError(
             f"{table.place(int((codes < 0).argmax()), columns.trajectory)}: expected the trajectory of the row, "
             "but the cell is empty; fill it in or remove the row"
         )

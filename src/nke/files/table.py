@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from nke.errors import InputError
 from nke.files.labels import split_heading, split_time_heading
 
 Rows = Int64[np.ndarray, " R"] | slice  # a slice for rows that stand in order already
@@ -34,7 +35,7 @@ class Table:
         infinite = np.isinf(cells)
         if infinite.any():
             row = int(infinite.argmax())
-            raise ValueError(
+            raise InputError(
                 f"{self.place(row, column)}: expected a finite number, but got {cells[row]}; "
                 "correct it, or leave the cell empty for a row that was not observed"
             )
@@ -80,7 +81,7 @@ class Table:
         if repeated.any():
             k = int(repeated.argmax())
             first, second = sorted(map(int, order[k : k + 2]))
-            raise ValueError(
+            raise InputError(
                 f"{self.place(second, time)}: expected every time once in a trajectory, but {times[second]:g} is "
                 f"already in {self.line(first)}; remove one of the rows{advice}"
             )

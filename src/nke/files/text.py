@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.files.columns import Choice, Columns, choose
 from nke.files.frame import from_table
 from nke.files.table import Table, not_a_number
@@ -54,7 +55,7 @@ class Layout:
         numeric = columns.states
         for line, cells in self.records():
             if len(cells) != width:
-                raise ValueError(
+                raise InputError(
                     f"{self.path}, line {line}: expected {width} columns, as in the header, but got {len(cells)}; "
                     "correct the line, with empty cells for what was not observed"
                 )
@@ -64,7 +65,7 @@ class Layout:
                     name = self.headings[i]
                     advice = "; for decimal commas pass decimal=',' (--decimal ,)" if _is_number(cell, ",") else ""
                     problem = not_a_number(f"{self.path}, line {line}, column {i + 1} ({name})", cell)
-                    raise ValueError(f"{problem}{advice}")
+                    raise InputError(f"{problem}{advice}")
 
 
 def read_text(path: Path, choice: Choice) -> Trajectories:
@@ -73,7 +74,7 @@ def read_text(path: Path, choice: Choice) -> Trajectories:
         columns = choose(layout.headings, choice, f"{path}, line {layout.skipped}")
         return from_table(_table(layout, columns, choice.report), choice)
     except UnicodeDecodeError as error:
-        raise ValueError(_not_utf8(path)) from error
+        raise InputError(_not_utf8(path)) from error
 
 
 def write_text(data: Trajectories, path: Path, wide: bool, delimiter: str, report: Callable[[int], None]) -> None:
@@ -104,19 +105,19 @@ def _layout(path: Path, choice: Choice) -> Layout:
     """Comments, header and delimiter, from the first lines."""
     comments, first, second = _first_lines(path)
     if first is None:
-        raise ValueError(f"{path} has no rows; expected a header line, such as trajectory,time,x, and rows below it")
+        raise InputError(f"{path} has no rows; expected a header line, such as trajectory,time,x, and rows below it")
     delimiter = _delimiter(path, first, choice)
     cells, skipped, header = _split(first, delimiter), len(comments) + 1, True
     if _all_numbers(cells, choice.decimal):  # as numpy.savetxt writes it, the header may be a comment
         named = _split(comments[-1].lstrip("# "), delimiter) if comments else []
         if len(named) != len(cells):
-            raise ValueError(
+            raise InputError(
                 f"{path}, line {skipped}: expected a header with the names of the columns, but got numbers; "
                 "put a line such as trajectory,time,x above them"
             )
         cells, skipped, header = named, skipped - 1, False
     elif second is None:
-        raise ValueError(f"{path} has a header but no rows; expected a row for each time below line {skipped}")
+        raise InputError(f"{path} has a header but no rows; expected a row for each time below line {skipped}")
     return Layout(path, delimiter, choice.decimal, [cell.strip() for cell in cells], skipped, header)
 
 
@@ -140,10 +141,10 @@ def _delimiter(path: Path, line: str, choice: Choice) -> str:
         return looks
     told = WORDS.get(told, told)
     if len(told) != 1:
-        raise ValueError(f"expected one character as delimiter, or tab or space, but got {told!r}")
+        raise InputError(f"expected one character as delimiter, or tab or space, but got {told!r}")
     if len(_split(line, told)) == 1 and looks != told and len(_split(line, looks)) > 1:
         name = {"\t": "tab", " ": "space"}.get(looks, looks)
-        raise ValueError(
+        raise InputError(
             f"{path}, line 1: expected columns separated by {told!r}, but the line looks separated by {looks!r}; "
             f"pass delimiter={name!r} (--delimiter '{name}')"
         )
@@ -175,7 +176,7 @@ def _table(layout: Layout, columns: Columns, report: Callable[[int], None]) -> T
             raise
         except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
             layout.first_problem(columns)
-            raise ValueError(f"{layout.path} could not be read: {error}") from error
+            raise InputError(f"{layout.path} could not be read: {error}") from error
     cells = [frame[i].to_numpy() for i in range(width)]
     if pd.isna(cells[-1]).any() and _has_short_rows(layout, len(frame)):
         layout.first_problem(columns)

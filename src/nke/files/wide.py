@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.files.columns import Choice, Columns
 from nke.files.labels import heading, split_heading
 from nke.files.table import Table
@@ -28,7 +29,7 @@ def from_wide(table: Table, columns: Columns, choice: Choice) -> Trajectories:
     at = dict(zip(labels, columns.states, strict=True))
     coordinates, trajectories = (list(dict.fromkeys(part)) for part in zip(*labels, strict=True))
     for missing in ((c, m) for m in trajectories for c in coordinates if (c, m) not in at):
-        raise ValueError(
+        raise InputError(
             f"{table.name}: expected every coordinate of every trajectory, but there is no column "
             f"{':'.join(missing)!r}; add it, with empty cells where nothing was observed"
         )
@@ -48,7 +49,7 @@ def wide_table(data: Trajectories) -> dict[str, np.ndarray]:
     """Headings and columns: time, then ``name [unit]:trajectory``."""
     times = np.asarray(data.times[0])
     if data.is_ragged or not all(np.array_equal(other, times, equal_nan=True) for other in data.times):
-        raise ValueError("expected trajectories at the same times for a wide table; write a long one (wide=False)")
+        raise InputError("expected trajectories at the same times for a wide table; write a long one (wide=False)")
     headings = [heading(name, unit) for name, unit in zip(data.names, data.units, strict=True)]
     columns = {f"{label}:{m}": states[:, i] for m, states in enumerate(data.states) for i, label in enumerate(headings)}
     return {heading("time", data.unit_of_time): times, **columns}

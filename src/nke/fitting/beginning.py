@@ -31,10 +31,10 @@ from nke.operators import (
     DiagonalFactor,
     Diffusion,
     DriftNetwork,
-    Frame,
     FullFactor,
     Generator,
     JumpNetwork,
+    KinematicConstraint,
     KineticDrift,
     KineticFactor,
     KineticJump,
@@ -94,12 +94,12 @@ class Beginning:
         jumps: bool,
         method: Options,
         seed: int,
-        frame: Frame | None = None,
+        constraint: KinematicConstraint | None = None,
     ):
-        self.x, self.frame = coordinates.to(some.x), frame
-        self.free = np.arange(coordinates.dimension) if frame is None else np.array(frame.free)
+        self.x, self.constraint = coordinates.to(some.x), constraint
+        self.free = np.arange(coordinates.dimension) if constraint is None else np.array(constraint.free)
         self.deviation = self.x.std(axis=0)[self.free]
-        self.x = self.x if frame is None else frame.seen(self.x)
+        self.x = self.x if constraint is None else constraint.seen(self.x)
         self.moved = coordinates.displacement_to(some.displacement)[:, self.free]
         self.step, self.typical = coordinates.step_to(some.step), float(np.median(coordinates.step_to(some.step)))
         self.jumps, self.method = jumps, method
@@ -115,7 +115,7 @@ class Beginning:
         if jumps:
             clear = bool(self.noiseless.all())
             self.mixture = jump_law(self.law, self.moved, self.step, method.components, seed, clear)
-        self.moving, self.shapes_in_words = self._jump_shapes()
+        self.state_dependent_shapes, self.shapes_in_words = self._jump_shapes()
 
     def _law(self, moved: Float[np.ndarray, "t r"]) -> Start:
         start = start_with_jumps if self.jumps else start_without_jumps
@@ -166,7 +166,7 @@ class Beginning:
 
         A lower degree that gives half of what they gain comes first: see ``degrees_asked``.
         """
-        if self.moving or self.noiseless.any() or noise not in (None, *WITHOUT_NETWORKS):
+        if self.state_dependent_shapes or self.noiseless.any() or noise not in (None, *WITHOUT_NETWORKS):
             return []
         noise = noise or self._likelier_noise()
         return [Form(noise, degree=degree, networks=False) for degree in self.degrees_asked(noise)]
@@ -244,18 +244,22 @@ class Beginning:
         sizes = self._sizes(form)
         drift, factor = self.drift(form, key()), self._factor(form, sizes, key())
         measure, order = self._jump(sizes, key()) if self.jumps else (None, 1)
-        if self.frame is not None:
-            factor = KineticFactor(factor, self.frame)
-            measure = measure and KineticJump(measure, self.frame)
+        if self.constraint is not None:
+            factor = KineticFactor(factor, self.constraint)
+            measure = measure and KineticJump(measure, self.constraint)
         jump = None if measure is None else PoissonJump(measure, order)
-        return Generator(Advection(drift), Diffusion(factor), jump, self.frame)
+        return Generator(Advection(drift), Diffusion(factor), jump, self.constraint)
 
     def _jump(self, sizes: dict[str, int], key: PRNGKeyArray) -> tuple[JumpNetwork, int]:
         """And how many jumps of a step to tell apart."""
         law, mixture = self.law, self.mixture
         components = mixture.components if mixture else self.method.components or 1
         size, noise = np.sqrt(np.diag(law.jump)), np.sqrt(self.typical) * np.asarray(cholesky(law.spread))
-        options: dict[str, Any] = {"moving": self.moving, "inputs": self.x.shape[1], **sizes}
+        options: dict[str, Any] = {
+            "state_dependent_shapes": self.state_dependent_shapes,
+            "inputs": self.x.shape[1],
+            **sizes,
+        }
         network = JumpNetwork(float32(size), float32(noise), law.rate, components, **options, key=key)
         if mixture is not None and components > 1:
             network = network.starting_from(mixture)
@@ -269,7 +273,7 @@ class Beginning:
         terms = np.asarray(monomials(self.x if form.networks else self._halfway(form.noise), form.degree))
         weights = self._weights(form.noise)
         drift = drift.starting_from(*map(float32, polynomial_drift(terms, self.moved / self.step[:, None], weights)))
-        return drift if self.frame is None else KineticDrift(drift, self.frame)
+        return drift if self.constraint is None else KineticDrift(drift, self.constraint)
 
     def _sizes(self, form: Form) -> dict[str, int]:
         """Of the networks."""
@@ -285,7 +289,7 @@ class Beginning:
         spread = self._law(moved / self.amplitude).spread
         least = self.least if form.networks else CLOSER * self.least
         start, origin, size = map(float32, (factor(spread), self.origin, least))
-        noisy = None if self.frame is None else self.frame.free
+        noisy = None if self.constraint is None else self.constraint.free
         return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, key=key)
 
 

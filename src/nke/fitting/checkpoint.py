@@ -12,7 +12,8 @@ from jaxtyping import PyTree
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as pack_tensors
 
-from nke.data.files import write_atomically
+from nke.errors import InputError
+from nke.files.atomic import write_atomically
 
 
 class Checkpoint:
@@ -41,9 +42,9 @@ class Checkpoint:
                 header = file.metadata() or {}
                 leaves = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         except SafetensorError as error:
-            raise ValueError(f"{path} is damaged ({error}); remove it to start this stage afresh") from error
+            raise InputError(f"{path} is damaged ({error}); remove it to start this stage afresh") from error
         if header.get("fingerprint") != self.fingerprint:
-            raise ValueError(
+            raise InputError(
                 f"{path} is a checkpoint of another fit (other data, method, seed or version); "
                 "choose another folder or remove it"
             )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from nke.data import Coordinates, Trajectories
+from nke.errors import InputTypeError
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
@@ -39,7 +40,7 @@ def fit(
     call goes on where it stopped and gives the same model. A progress bar is shown on a terminal.
     """
     if not isinstance(data, Trajectories):
-        raise TypeError(
+        raise InputTypeError(
             f"expected nke.Trajectories, but got {type(data).__name__}; "
             "wrap the arrays: nke.Trajectories(states, times)"
         )

@@ -87,7 +87,7 @@ class FewParameters:
             free = eqx.tree_at(lambda g: g.advection, jax.tree.map(lambda _: False, free), free.advection)
         self._trained, self._fixed = eqx.partition(generator, free)
         self._rule, self._origin = rule, origin
-        self._free = np.arange(len(origin)) if generator.frame is None else np.array(generator.frame.free)
+        self._free = np.arange(len(origin)) if generator.constraint is None else np.array(generator.constraint.free)
         vector, self._unravel = ravel_pytree(self._trained)
         self._places = jax.tree.map(np.asarray, self._unravel(jnp.arange(len(vector), dtype=jnp.float32)))
         self._to_vector = self._change_of_basis(len(vector), origin)

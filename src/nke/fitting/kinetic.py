@@ -6,31 +6,32 @@ import jax.numpy as jnp
 import numpy as np
 
 from nke.data import Coordinates, Transitions
-from nke.operators import Frame
+from nke.errors import InputError
+from nke.operators import KinematicConstraint
 from nke.operators.networks import Fixed
 
 ALIKE = 0.1  # share of its motion by which a coordinate may miss what its velocity says
 OFF = 0.1  # of the speed, by which positions may move faster or slower than their velocities say
 
 
-def known_frame(
+def kinematic_constraint(
     kinetic: Mapping[str, str],
     invariant: Sequence[str],
     names: Sequence[str],
     some: Transitions,
     coordinates: Coordinates,
-) -> Frame | None:
+) -> KinematicConstraint | None:
     """dx_p = x_v dt in the coordinates of training; refuses names that are not there and data that moves otherwise."""
     if not kinetic and not invariant:
         return None
     for option, used in (("kinetic", [*kinetic, *kinetic.values()]), ("invariant", invariant)):
         if unknown := [name for name in used if name not in names]:
-            raise ValueError(
+            raise InputError(
                 f"{option} names {', '.join(map(repr, unknown))}, but the coordinates are {', '.join(map(repr, names))}"
             )
     positions, velocities = ([names.index(name) for name in side] for side in (kinetic, kinetic.values()))
     if len(positions) == len(names) or any(p == v for p, v in zip(positions, velocities, strict=True)):
-        raise ValueError(
+        raise InputError(
             f"kinetic calls {', '.join(map(repr, kinetic))} positions, which leaves nothing to learn; "
             'name each position with its velocity, {"x": "vx"}'
         )
@@ -40,7 +41,7 @@ def known_frame(
     slope, offset = (unit * side[velocities] / scale[positions] for side in (scale, coordinates.shift))
     fixed = (Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
     still = tuple(names.index(name) for name in invariant)
-    return Frame(tuple(positions), tuple(velocities), still, len(names), *fixed)
+    return KinematicConstraint(tuple(positions), tuple(velocities), still, len(names), *fixed)
 
 
 def likely_positions(some: Transitions, names: Sequence[str]) -> dict[str, str]:
@@ -60,7 +61,7 @@ def _check_speed(some: Transitions, p: int, v: int, names: Sequence[str]) -> Non
     flown = some.step * (some.x[:, v] + some.y[:, v]) / 2
     ratio = (flown @ some.displacement[:, p]) / max(flown @ flown, np.finfo(float).tiny)
     if abs(ratio - 1) > OFF:
-        raise ValueError(
+        raise InputError(
             f"kinetic says that {names[v]!r} is the velocity of {names[p]!r}, but {names[p]!r} moves {ratio:.3g} "
             "times as fast; check the names, and that the units of position, velocity and time agree"
         )

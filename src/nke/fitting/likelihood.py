@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from nke.data import Coordinates, Trajectories, Transitions
+from nke.errors import InputError
 from nke.fitting.beginning import NOISES, WITHOUT_NETWORKS, Beginning, Form, float32
 from nke.fitting.few_parameters import (
     BATCH,
@@ -25,7 +26,7 @@ from nke.fitting.few_parameters import (
     runs_away,
 )
 from nke.fitting.jump_detection import has_jumps
-from nke.fitting.kinetic import known_frame, likely_positions
+from nke.fitting.kinetic import kinematic_constraint, likely_positions
 from nke.fitting.loop import CHUNK, Blocks, FitRun, Schedule, Trainer, checked, losses
 from nke.fitting.result import FitResult
 from nke.fitting.start import motion_size
@@ -109,19 +110,19 @@ class Likelihood:
             or self.depth < 1
             or not 0 < self.held_out < 1
         ):
-            raise ValueError("expected components, width, depth ≥ 1 and held_out between 0 and 1")
+            raise InputError("expected components, width, depth ≥ 1 and held_out between 0 and 1")
         if self.noise is not None and self.noise not in NOISES:
-            raise ValueError(f"expected noise to be None or one of {', '.join(NOISES)}, but got {self.noise!r}")
+            raise InputError(f"expected noise to be None or one of {', '.join(NOISES)}, but got {self.noise!r}")
         if self.jump_shapes is not None and self.jump_shapes not in JUMP_SHAPES:
-            raise ValueError(
+            raise InputError(
                 f"expected jump_shapes to be None or one of {', '.join(JUMP_SHAPES)}, but got {self.jump_shapes!r}"
             )
         if self.networks is False and self.noise not in (None, *WITHOUT_NETWORKS):
-            raise ValueError(
+            raise InputError(
                 f"networks=False goes with noise {' or '.join(WITHOUT_NETWORKS)}, or None; but got {self.noise!r}"
             )
         if self.substeps is not None and not 1 <= self.substeps <= MOST_SUBSTEPS:
-            raise ValueError(f"expected substeps between 1 and {MOST_SUBSTEPS}, or None, but got {self.substeps}")
+            raise InputError(f"expected substeps between 1 and {MOST_SUBSTEPS}, or None, but got {self.substeps}")
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         return self.fit_deciding(partial(decide_jumps, jumps, coordinates, run.seed), data, coordinates, run)
@@ -138,8 +139,8 @@ class Likelihood:
         trainer = run.trainer(self.schedule or schedule_for(data.dimension, len(training)))
         if not self.kinetic and (pairs := likely_positions(some, data.names)):
             decided["hint"] = f"positions that follow their velocities? Then say so: Likelihood(kinetic={pairs})"
-        frame = known_frame(self.kinetic or {}, self.invariant, data.names, some, coordinates)
-        start = Beginning(some, coordinates, found, self, run.seed, frame)
+        constraint = kinematic_constraint(self.kinetic or {}, self.invariant, data.names, some, coordinates)
+        start = Beginning(some, coordinates, found, self, run.seed, constraint)
         if start.noiseless.any():
             decided["resolution"] = resolution_in_words(start, data.names)
         skew = SKEW if found else 1.0
@@ -274,7 +275,7 @@ class Likelihood:
         if words:
             decided["left over"] = "nats that networks might gain: " + "; ".join(words)
         if best is None and self.networks is False:
-            raise ValueError(
+            raise InputError(
                 "networks=False, but noise or jumps depend on the state in a way that needs them, or every polynomial "
                 f"drift runs away in simulation ({'; '.join(words) or 'none was tried'}); say networks=None"
             )
@@ -380,9 +381,9 @@ class Learned(NamedTuple):
 
     def score(self, model: Model, held_out: Blocks) -> float:
         """Mean log density of the held-out steps in the units of the model; its program need not be compiled for it."""
-        frame = self.generator.frame
+        constraint = self.generator.constraint
         mean = -np.mean(np.asarray(checked(held_out)[1]) * self.losses)
-        return float(model.coordinates.log_density_back(mean, frame and frame.free))
+        return float(model.coordinates.log_density_back(mean, constraint and constraint.free))
 
 
 class Few(NamedTuple):
@@ -427,7 +428,7 @@ def _part(blocks: Blocks, most: int) -> Steps:
 def _seen(steps: Steps, start: Beginning) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, " t"]]:
     """States as the networks see them, and steps."""
     x = np.asarray(steps.x)
-    return x if start.frame is None else start.frame.seen(x), np.asarray(steps.step)
+    return x if start.constraint is None else start.constraint.seen(x), np.asarray(steps.step)
 
 
 def _described(steps: Steps, start: Beginning) -> tuple[Steps, Float[np.ndarray, "t d"]]:

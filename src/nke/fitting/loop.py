@@ -13,9 +13,10 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from nke.errors import InputError
 from nke.fitting.checkpoint import Checkpoint
 from nke.operators import trainable
-from nke.progress import Stage
+from nke.progress import Progress
 
 CHUNK = 200  # optimisation steps per compiled call
 EVALUATED = 4096  # particles at a time when the held-out loss is computed
@@ -37,9 +38,9 @@ class Schedule:
 
     def __post_init__(self):
         if min(self.steps, self.patience, self.particles, self.averaged) < 1:
-            raise ValueError(f"expected steps, patience, particles and averaged of at least 1; got {self}")
+            raise InputError(f"expected steps, patience, particles and averaged of at least 1; got {self}")
         if self.learning_rate <= 0 or self.weight_decay < 0:
-            raise ValueError(f"expected a learning rate > 0 and weight decay ≥ 0; got {self}")
+            raise InputError(f"expected a learning rate > 0 and weight decay ≥ 0; got {self}")
 
     def rates(self, done: int, count: int) -> Float[Array, " count"]:
         """Learning rates of the next steps."""
@@ -235,7 +236,7 @@ class FitRun:
     """What every method needs besides the data: seed, progress bar, checkpoint, an observer of the training."""
 
     seed: int
-    stage: Stage
+    stage: Progress
     checkpoint: Checkpoint | None = None
     watch: Callable[[Any], None] = lambda parameters: None
 

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 
 from nke.arrays import cholesky
 from nke.data import Coordinates, Trajectories, Transitions
+from nke.errors import InputError
 from nke.fitting.jump_detection import find_jumps, has_jumps
 from nke.fitting.loop import Blocks, FitRun, Schedule, Trainer
 from nke.fitting.losses import (
@@ -64,12 +65,12 @@ class MomentMatching:
 
     def __post_init__(self):
         if self.neighbours < 2 or self.components < 1 or self.width < 1 or self.depth < 1:
-            raise ValueError(
+            raise InputError(
                 f"expected neighbours ≥ 2 and components, width, depth ≥ 1; got {self.neighbours}, "
                 f"{self.components}, {self.width}, {self.depth}"
             )
         if self.sensitivity <= 0 or self.smoothness < 0 or not 0 < self.held_out < 1:
-            raise ValueError("expected sensitivity > 0, smoothness ≥ 0 and held_out between 0 and 1")
+            raise InputError("expected sensitivity > 0, smoothness ≥ 0 and held_out between 0 and 1")
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         clock = time.perf_counter()
@@ -103,7 +104,7 @@ class MomentMatching:
         group = np.zeros(len(checking), int) if self.pool else group_by_time(checking.time, checking.step)
         neighbours, d = min(self.neighbours, int(np.bincount(group).max())), checking.dimension
         if neighbours <= d + 1:
-            raise ValueError(
+            raise InputError(
                 f"expected more than {d + 1} held-out transitions and neighbours to form packets in {d} dimensions, "
                 f"but there are {neighbours}; record more data or take more neighbours"
             )
@@ -120,7 +121,7 @@ class MomentMatching:
         """Which increments of the training and held-out parts are jumps; the reason goes into ``decided``."""
         step, regular = parts[0].step, parts[0].regular_step() is not None
         if jumps and not regular:
-            raise ValueError(
+            raise InputError(
                 "expected one common step to learn a finite-time jump law, but the steps of the data differ "
                 f"(from {step.min():g} to {step.max():g}); use nke.Likelihood, which takes them, resample to a "
                 "regular step, or pass jumps=False"

@@ -37,8 +37,8 @@ def drift_in_words(
         variables = list(names)
     else:
         variables = [f"({n} − {m:.4g})" for n, m in zip(names, coordinates.shift, strict=True)]
-    frame, lines = law.generator.frame, []
-    for i, row in zip(range(len(names)) if frame is None else frame.free, terms, strict=True):
+    constraint, lines = law.generator.constraint, []
+    for i, row in zip(range(len(names)) if constraint is None else constraint.free, terms, strict=True):
         words = []
         for term in row:
             unit = scale[i] / coordinates.time_unit / np.prod(scale[list(term.variables)])
@@ -81,9 +81,9 @@ def jumps_in_words(model: Model, part: Transitions, shapes: str = "") -> dict[st
             UserWarning,
             stacklevel=2,
         )
-    network, frame = model.generator.jump.network, model.generator.frame
+    network, constraint = model.generator.jump.network, model.generator.constraint
     states = float32(model.coordinates.to(part.x))
-    states = states if frame is None else frame.seen(states)
+    states = states if constraint is None else constraint.seen(states)
     size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
     if size.min() < SMALL_JUMPS:
         warnings.warn(
@@ -97,7 +97,7 @@ def jumps_in_words(model: Model, part: Transitions, shapes: str = "") -> dict[st
         "jump rate": f"{middle:.3g} per unit time (5 % to 95 % of the states: {low:.3g} to {high:.3g}), "
         f"{expected:.2g} a step",
         "jump law": f"{network.components} Gaussian{'s' if network.components > 1 else ''}"
-        + (", shapes depending on the state" if network.moving else ", the same shapes in every state")
+        + (", shapes depending on the state" if network.state_dependent_shapes else ", the same shapes in every state")
         + (f": {shapes}" if shapes else ""),
         "jump size": ", ".join(f"{s:.3g}" for s in size) + " times the noise of a step, component by component",
     }

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.arrays import Array, as_numbers, cholesky, log_normal_density, namespace, outer
+from nke.errors import InputError
 from nke.mixtures.expectation_maximisation import maximum_likelihood
 
 
@@ -34,12 +35,12 @@ class GaussianMixture(eqx.Module):
     def __check_init__(self):
         *batch, k, d = self.means.shape if self.means.ndim >= 2 else (0, 0, 0)
         if self.means.ndim < 2 or self.weights.shape != (*batch, k):
-            raise ValueError(
+            raise InputError(
                 f"expected weights (..., K) and means (..., K, d), but got shapes {self.weights.shape} "
                 f"and {self.means.shape}; a 1-D mixture of two components has means of shape (2, 1)"
             )
         if self.covariances.shape != (*batch, k, d, d):
-            raise ValueError(
+            raise InputError(
                 f"expected covariances of shape {(*batch, k, d, d)}, but got {self.covariances.shape}; "
                 "pass full matrices (variances, not standard deviations)"
             )
@@ -49,15 +50,15 @@ class GaussianMixture(eqx.Module):
     def _check_values(self):
         for name in ("weights", "means", "covariances"):
             if not np.isfinite(getattr(self, name)).all():
-                raise ValueError(f"expected finite {name}, but got NaN or infinity")
+                raise InputError(f"expected finite {name}, but got NaN or infinity")
         if (self.weights < 0).any() or not np.allclose(self.weights.sum(-1), 1.0, rtol=0, atol=1e-5):
-            raise ValueError(f"expected weights ≥ 0 that sum to 1, but got {self.weights}; divide by their sum")
+            raise InputError(f"expected weights ≥ 0 that sum to 1, but got {self.weights}; divide by their sum")
         scale = np.abs(self.covariances).max(axis=(-2, -1), initial=0.0)[..., None]
         asymmetry = np.abs(self.covariances - np.matrix_transpose(self.covariances))
         if (asymmetry > 1e-5 * scale[..., None]).any():
-            raise ValueError("expected symmetric covariances; use (C + C.T) / 2 if rounding broke the symmetry")
+            raise InputError("expected symmetric covariances; use (C + C.T) / 2 if rounding broke the symmetry")
         if (np.linalg.eigvalsh(np.asarray(self.covariances)) < -1e-5 * scale).any():
-            raise ValueError("expected positive semi-definite covariances, but one has a negative eigenvalue")
+            raise InputError("expected positive semi-definite covariances, but one has a negative eigenvalue")
 
     @classmethod
     def point(cls, x: Float[Array, "*batch d"]) -> "GaussianMixture":
@@ -70,9 +71,9 @@ class GaussianMixture(eqx.Module):
         """The projection Π_K of an empirical measure: moments for K = 1, maximum likelihood for K > 1."""
         points = np.asarray(as_numbers(points, "points"))
         if points.ndim != 2 or not np.isfinite(points).all():
-            raise ValueError(f"expected finite points of shape (n, d), but got shape {points.shape}")
+            raise InputError(f"expected finite points of shape (n, d), but got shape {points.shape}")
         if not 1 <= components <= len(points):
-            raise ValueError(f"expected 1 to {len(points)} components for {len(points)} points, got {components}")
+            raise InputError(f"expected 1 to {len(points)} components for {len(points)} points, got {components}")
         if components == 1:
             centred = points - points.mean(axis=0)
             return cls([1.0], points.mean(axis=0)[None], (centred.T @ centred / len(points))[None])
@@ -104,7 +105,7 @@ class GaussianMixture(eqx.Module):
         """log p(x) for x of shape (..., d); leading axes broadcast against the batch of the mixture."""
         x = as_numbers(x, "x")
         if x.shape[-1:] != (self.dimension,):
-            raise ValueError(f"expected points of shape (..., {self.dimension}), but got {x.shape}")
+            raise InputError(f"expected points of shape (..., {self.dimension}), but got {x.shape}")
         if isinstance(self.weights, np.ndarray):
             self._refuse_point_masses()
         xp = namespace(self.means)
@@ -116,7 +117,7 @@ class GaussianMixture(eqx.Module):
     def _refuse_point_masses(self):
         diagonal = np.diagonal(cholesky(self.covariances), axis1=-2, axis2=-1)
         if ((diagonal <= 0).any(axis=-1) & (self.weights > 0)).any():
-            raise ValueError(
+            raise InputError(
                 "a component with singular covariance has no density; convolve the mixture with a Gaussian first"
             )
 
@@ -136,7 +137,7 @@ class GaussianMixture(eqx.Module):
     def convolve(self, other: "GaussianMixture") -> "GaussianMixture":
         """Law of the sum of two independent variables: weights multiply, means and covariances add."""
         if self.dimension != other.dimension:
-            raise ValueError(f"expected a mixture of dimension {self.dimension}, but got dimension {other.dimension}")
+            raise InputError(f"expected a mixture of dimension {self.dimension}, but got dimension {other.dimension}")
         xp = namespace(self.means)
         weights = self.weights[..., :, None] * other.weights[..., None, :]
         means = self.means[..., :, None, :] + other.means[..., None, :, :]

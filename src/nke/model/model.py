@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from nke.arrays import as_numbers
 from nke.data import Coordinates, Trajectories
+from nke.errors import InputError
 from nke.mixtures import GaussianMixture
 from nke.model import evaluation
 from nke.model.storage import write
@@ -47,7 +48,12 @@ class Model:
         return self.generator.jump is not None
 
     def drift(self, x: Any) -> Float[np.ndarray, "*batch d"]:
-        """f(x) per unit time, without the mean motion of the jumps."""
+        """f(x) per unit time, without the mean motion of the jumps.
+
+        Example:
+            >>> model.drift([[0.0], [1.0]]).shape
+            (2, 1)
+        """
         z, batch = self._enter(x)
         f = evaluation.in_blocks(lambda z: evaluation.drift(self.generator, z), z)
         return self.coordinates.drift_back(f).reshape(*batch, self.dimension)
@@ -70,7 +76,7 @@ class Model:
         """Law of one jump at x (weights sum to one)."""
         z, batch = self._enter(x)
         if not self.has_jumps:
-            raise ValueError("this model has no jumps, so there is no law of a jump; fit with jumps=True")
+            raise InputError("this model has no jumps, so there is no law of a jump; fit with jumps=True")
         law = evaluation.in_blocks(lambda z: evaluation.jump_law(self.generator, z), z)
         law = _reshape(law.numpy(), batch)
         return law.affine(np.zeros(self.dimension), self.coordinates.scale)
@@ -106,8 +112,8 @@ class Model:
             self._steps(step, batch),
             report=report,
         )
-        frame = self.generator.frame
-        return self.coordinates.log_density_back(log_density, frame and frame.free).reshape(batch)
+        constraint = self.generator.constraint
+        return self.coordinates.log_density_back(log_density, constraint and constraint.free).reshape(batch)
 
     def score(self, data: Trajectories, *, report: Callable[[int], None] = lambda transitions: None) -> float:
         """Mean log transition density per transition; ``report`` hears of those that are done."""
@@ -140,7 +146,7 @@ class Model:
         elif substeps >= 1:
             counts = np.full(len(intervals), int(substeps))
         else:
-            raise ValueError(f"expected substeps ≥ 1, but got {substeps}")
+            raise InputError(f"expected substeps ≥ 1, but got {substeps}")
         z = evaluation.sample(
             self.generator,
             splitting,
@@ -164,7 +170,7 @@ class Model:
         """Dimensionless states as rows, and the batch shape to give back."""
         x = np.asarray(as_numbers(x, "states"))
         if x.shape[-1:] != (self.dimension,):
-            raise ValueError(
+            raise InputError(
                 f"expected states of shape (..., {self.dimension}) for {', '.join(self.names)}, but got {x.shape}"
                 + ("; add an axis: x[..., None]" if self.dimension == 1 else "")
             )
@@ -173,19 +179,19 @@ class Model:
     def _steps(self, step: Any, batch: tuple[int, ...]) -> Float[np.ndarray, " n"]:
         step = np.asarray(as_numbers(step, "step"))
         if not (np.isfinite(step) & (step > 0)).all():
-            raise ValueError(f"expected a step greater than zero, but got {step}")
+            raise InputError(f"expected a step greater than zero, but got {step}")
         return np.broadcast_to(self.coordinates.step_to(step), batch).ravel()
 
     def _start(self, x0: Any, paths: int | None) -> Float[np.ndarray, "paths d"]:
         x0 = np.asarray(as_numbers(x0, "x0"))
         if paths is not None and paths < 1:
-            raise ValueError(f"expected paths ≥ 1, but got {paths}")
+            raise InputError(f"expected paths ≥ 1, but got {paths}")
         if x0.ndim == 1:
             x0 = np.tile(x0, (1 if paths is None else paths, 1))
         elif paths is not None:
-            raise ValueError("expected paths only with a single start state (d,); x0 already has one row a path")
+            raise InputError("expected paths only with a single start state (d,); x0 already has one row a path")
         if x0.ndim != 2 or x0.shape[-1] != self.dimension or not np.isfinite(x0).all():
-            raise ValueError(
+            raise InputError(
                 f"expected finite start states (M, {self.dimension}), or ({self.dimension},) with paths=n; "
                 f"got shape {x0.shape}"
             )
@@ -195,7 +201,7 @@ class Model:
 def _increasing(times: Any) -> Float[np.ndarray, " t"]:
     times = np.asarray(as_numbers(times, "times"))
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
-        raise ValueError(
+        raise InputError(
             "expected times as an increasing 1-D array of at least two; times[0] is the time of the start states"
         )
     return times

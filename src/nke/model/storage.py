@@ -20,7 +20,8 @@ from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as pack_tensors
 
 from nke.data import Coordinates
-from nke.data.files import write_atomically
+from nke.errors import InputError, InputTypeError
+from nke.files.atomic import write_atomically
 from nke.operators import (
     Advection,
     ConstantFactor,
@@ -28,13 +29,13 @@ from nke.operators import (
     Diffusion,
     DriftNetwork,
     Euler,
-    EulerMaruyama,
+    EulerMaruyamaRule,
     FiniteTimeJump,
     ForwardPacket,
-    Frame,
     FullFactor,
     Generator,
     JumpNetwork,
+    KinematicConstraint,
     KineticDrift,
     KineticFactor,
     KineticJump,
@@ -46,7 +47,7 @@ from nke.operators import (
     Strang,
     TransitionRule,
 )
-from nke.operators.networks import Fixed, Smooth
+from nke.operators.networks import Fixed, PolynomialPlusMLP
 
 if TYPE_CHECKING:
     from nke.model.model import Model
@@ -54,9 +55,9 @@ if TYPE_CHECKING:
 FORMAT = "nke-model"
 FORMAT_VERSION = 4
 VERSION = version("nke")
-RULES = {cls.__name__: cls for cls in (ForwardPacket, EulerMaruyama)}
+RULES = {cls.__name__: cls for cls in (ForwardPacket, EulerMaruyamaRule)}
 FACTORS = {cls.__name__: cls for cls in (FullFactor, DiagonalFactor, ScalarFactor, ConstantFactor, RelativeFactor)}
-FRAME = ("positions", "velocities", "invariant")
+CONSTRAINT = ("positions", "velocities", "invariant")
 SPLITTINGS = {cls.__name__: cls for cls in (Strang, LieTrotter, Euler)}
 
 
@@ -90,14 +91,14 @@ def load_with_history(path: str | Path) -> tuple["Model", str | None]:
     payload = path.read_bytes()
     header, tensors = _parse(payload, path)
     if header.get("format") != FORMAT:
-        raise ValueError(f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)")
+        raise InputError(f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)")
     if header.get("format_version") != str(FORMAT_VERSION):
-        raise ValueError(
+        raise InputError(
             f"{path} has model format {header.get('format_version')}, written by nke {header.get('nke_version')}; "
             f"this is nke {VERSION}, which reads format {FORMAT_VERSION}: install the other version of nke"
         )
     if header.pop("digest", None) != _digest(header, tensors):
-        raise ValueError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
+        raise InputError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
     config = json.loads(header["config"])
     generator = _fill(_skeleton(config), tensors)
     coordinates = Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"])
@@ -114,7 +115,7 @@ def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.nda
         length = struct.unpack("<Q", payload[:8])[0]
         header = json.loads(payload[8 : 8 + length]).get("__metadata__") or {}
     except (SafetensorError, struct.error, ValueError, KeyError, TypeError) as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not a model of nke, or it is cut short or damaged ({error}); get a fresh copy of the file"
         ) from error
     return header, tensors
@@ -136,7 +137,7 @@ def _describe(model: "Model") -> dict[str, Any]:
     if isinstance(drift, KineticDrift) and isinstance(factor, KineticFactor):
         drift, factor = drift.free, factor.free
     if not isinstance(drift, DriftNetwork) or type(factor).__name__ not in FACTORS:
-        raise TypeError("only models whose coefficients are networks of nke can be saved")
+        raise InputTypeError("only models whose coefficients are networks of nke can be saved")
     config: dict[str, Any] = {
         "names": list(model.names),
         "units": list(model.units),
@@ -156,8 +157,8 @@ def _describe(model: "Model") -> dict[str, Any]:
         config["rule"]["substeps"] = model.rule.substeps
         if model.rule.resolution is not None:
             config["rule"]["resolution"] = model.rule.resolution
-    if generator.frame is not None:
-        config["frame"] = {name: getattr(generator.frame, name) for name in FRAME}
+    if generator.constraint is not None:
+        config["constraint"] = {name: getattr(generator.constraint, name) for name in CONSTRAINT}
     if isinstance(factor, FullFactor | DiagonalFactor | ScalarFactor | RelativeFactor):
         config["diffusion"] |= _sizes(factor.body)
     if isinstance(jump, FiniteTimeJump):
@@ -172,17 +173,17 @@ def _describe(model: "Model") -> dict[str, Any]:
             "kind": "PoissonJump",
             "order": jump.order,
             "components": jump.network.components,
-            "moving": jump.network.moving,
+            "state_dependent_shapes": jump.network.state_dependent_shapes,
             **_sizes(jump.network.mlp),
         }
     elif jump is not None:
-        raise TypeError(f"a jump of type {type(jump).__name__} cannot be saved")
+        raise InputTypeError(f"a jump of type {type(jump).__name__} cannot be saved")
     return config
 
 
-def _sizes(network: eqx.nn.MLP | Smooth) -> dict[str, int]:
+def _sizes(network: eqx.nn.MLP | PolynomialPlusMLP) -> dict[str, int]:
     """Depth 0 where there is a polynomial only."""
-    mlp = network.mlp if isinstance(network, Smooth) else network
+    mlp = network.mlp if isinstance(network, PolynomialPlusMLP) else network
     return {"width": 0, "depth": 0} if mlp is None else {"width": mlp.width_size, "depth": mlp.depth}
 
 
@@ -195,11 +196,11 @@ def _rule(config: dict[str, Any]) -> TransitionRule:
 
 def _skeleton(config: dict[str, Any]) -> Generator:
     """A generator of the right structure, its arrays still to be filled."""
-    d, key, frame = len(config["names"]), jax.random.key(0), _frame(config)
-    r = d if frame is None else len(frame.free)
-    diffusion, inputs = dict(config["diffusion"]), {} if frame is None else {"inputs": d}
+    d, key, constraint = len(config["names"]), jax.random.key(0), _constraint(config)
+    r = d if constraint is None else len(constraint.free)
+    diffusion, inputs = dict(config["diffusion"]), {} if constraint is None else {"inputs": d}
     if diffusion["kind"] == RelativeFactor.__name__:
-        diffusion |= {"origin": jnp.zeros(d), "size": jnp.ones(d), "noisy": frame and frame.free}
+        diffusion |= {"origin": jnp.zeros(d), "size": jnp.ones(d), "noisy": constraint and constraint.free}
     else:
         diffusion |= inputs
     factor = FACTORS[diffusion.pop("kind")](jnp.eye(r), **diffusion, key=key)
@@ -209,20 +210,22 @@ def _skeleton(config: dict[str, Any]) -> Generator:
         if jump["kind"] == "FiniteTimeJump":
             jump = FiniteTimeJump(MixtureDensityNetwork(jnp.ones(d), 0.5, *sizes, key=key), jump["step"])
         else:
-            network = JumpNetwork(jnp.ones(r), jnp.eye(r), 1.0, *sizes, jump["moving"], **inputs, key=key)
-            jump = PoissonJump(network if frame is None else KineticJump(network, frame), jump["order"])
+            network = JumpNetwork(
+                jnp.ones(r), jnp.eye(r), 1.0, *sizes, jump["state_dependent_shapes"], **inputs, key=key
+            )
+            jump = PoissonJump(network if constraint is None else KineticJump(network, constraint), jump["order"])
     drift = DriftNetwork(jnp.ones(r), **config["drift"], **inputs, key=key)
-    if frame is not None:
-        drift, factor = KineticDrift(drift, frame), KineticFactor(factor, frame)
-    return Generator(Advection(drift, config["flow_steps"]), Diffusion(factor), jump, frame)
+    if constraint is not None:
+        drift, factor = KineticDrift(drift, constraint), KineticFactor(factor, constraint)
+    return Generator(Advection(drift, config["flow_steps"]), Diffusion(factor), jump, constraint)
 
 
-def _frame(config: dict[str, Any]) -> Frame | None:
-    if "frame" not in config:
+def _constraint(config: dict[str, Any]) -> KinematicConstraint | None:
+    if "constraint" not in config:
         return None
-    positions, velocities, invariant = (tuple(config["frame"][name]) for name in FRAME)
+    positions, velocities, invariant = (tuple(config["constraint"][name]) for name in CONSTRAINT)
     slope, offset = (Fixed(jnp.zeros(len(positions))) for _ in range(2))
-    return Frame(positions, velocities, invariant, len(config["names"]), slope, offset)
+    return KinematicConstraint(positions, velocities, invariant, len(config["names"]), slope, offset)
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:

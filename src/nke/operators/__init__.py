@@ -4,7 +4,7 @@ from nke.operators.advection import Advection
 from nke.operators.diffusion import Diffusion
 from nke.operators.generator import Generator
 from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
-from nke.operators.kinetic import Frame, KineticDrift, KineticFactor, KineticJump
+from nke.operators.kinetic import KinematicConstraint, KineticDrift, KineticFactor, KineticJump
 from nke.operators.networks import (
     ConstantFactor,
     DiagonalFactor,
@@ -22,7 +22,7 @@ from nke.operators.networks import (
 from nke.operators.operator import Noise, Operator, PacketRate
 from nke.operators.quadrature import Cubature, GaussHermite, Quadrature, Simplex
 from nke.operators.splitting import Euler, LieTrotter, Splitting, Strang
-from nke.operators.transition_rule import EulerMaruyama, ForwardPacket, TransitionRule
+from nke.operators.transition_rule import EulerMaruyamaRule, ForwardPacket, TransitionRule
 
 __all__ = [
     "Advection",
@@ -32,15 +32,15 @@ __all__ = [
     "Diffusion",
     "DriftNetwork",
     "Euler",
-    "EulerMaruyama",
+    "EulerMaruyamaRule",
     "FiniteTimeJump",
     "ForwardPacket",
-    "Frame",
     "FullFactor",
     "GaussHermite",
     "Generator",
     "Jump",
     "JumpNetwork",
+    "KinematicConstraint",
     "KineticDrift",
     "KineticFactor",
     "KineticJump",

@@ -10,28 +10,28 @@ from jaxtyping import Array, Float
 from nke.operators.advection import Advection
 from nke.operators.diffusion import Diffusion
 from nke.operators.jump import Jump, PoissonJump
-from nke.operators.kinetic import Frame, KineticDrift, KineticFactor
+from nke.operators.kinetic import KinematicConstraint, KineticDrift, KineticFactor
 from nke.operators.operator import PacketRate
 from nke.operators.quadrature import Quadrature
 
 
 class Generator(eqx.Module):
-    """``frame``: some coordinates are positions of others, and nothing but their velocities moves them."""
+    """``constraint``: some coordinates are positions of others, and nothing but their velocities moves them."""
 
     advection: Advection
     diffusion: Diffusion
     jump: Jump | None = None
-    frame: Frame | None = None
+    constraint: KinematicConstraint | None = None
 
     def without_positions(self, positions: Float[Array, " p"]) -> "Generator":
         """The equation of the other coordinates, the positions held where they are."""
-        drift, factor, jump, frame = self.advection.drift, self.diffusion.factor, self.jump, self.frame
+        drift, factor, jump, constraint = self.advection.drift, self.diffusion.factor, self.jump, self.constraint
         assert isinstance(drift, KineticDrift)
         assert isinstance(factor, KineticFactor)
-        assert frame is not None
+        assert constraint is not None
 
         def at(network: Callable) -> Callable:
-            return lambda q: network(frame.seen(frame.embed(positions, q)))
+            return lambda q: network(constraint.seen(constraint.embed(positions, q)))
 
         if jump is not None:
             assert isinstance(jump, PoissonJump)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from nke.arrays import cholesky, outer, symmetrise
+from nke.errors import InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.operators.kinetic import KineticJump
 from nke.operators.networks import JumpNetwork, MixtureDensityNetwork
@@ -124,7 +125,7 @@ class PoissonJump(Jump):
         """That of a learned measure."""
         network = self.measure.free if isinstance(self.measure, KineticJump) else self.measure
         if not isinstance(network, JumpNetwork):
-            raise TypeError(f"a jump measure of type {type(self.measure).__name__} has no network")
+            raise InputTypeError(f"a jump measure of type {type(self.measure).__name__} has no network")
         return network
 
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:

@@ -17,7 +17,7 @@ from nke.operators.networks import Fixed, JumpNetwork
 from nke.operators.operator import Step
 
 
-class Frame(eqx.Module):
+class KinematicConstraint(eqx.Module):
     """Which coordinates are positions of which velocities; dx_p/dt = slope·x_v + offset in scaled coordinates.
 
     The law does not depend on those that are ``invariant``.
@@ -58,28 +58,28 @@ class Frame(eqx.Module):
 
 class KineticDrift(eqx.Module):
     free: Callable[[Float[Array, " d"]], Float[Array, " r"]]
-    frame: Frame
+    constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
-        return self.frame.embed(self.frame.velocity(x), self.free(self.frame.seen(x)))
+        return self.constraint.embed(self.constraint.velocity(x), self.free(self.constraint.seen(x)))
 
 
 class KineticFactor(eqx.Module):
     free: Callable[[Float[Array, " d"]], Float[Array, "r r"]]
-    frame: Frame
+    constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d r"]:
-        g = self.free(self.frame.seen(x))
-        return self.frame.embed(jnp.zeros((len(self.frame.positions), g.shape[1]), g.dtype), g)
+        g = self.free(self.constraint.seen(x))
+        return self.constraint.embed(jnp.zeros((len(self.constraint.positions), g.shape[1]), g.dtype), g)
 
 
 class KineticJump(eqx.Module):
     """A jump measure: rate and law, the positions staying where they are."""
 
     free: JumpNetwork
-    frame: Frame
+    constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
-        rate, law = self.free(self.frame.seen(x))
-        embed = jnp.eye(self.frame.dimension, dtype=x.dtype)[:, np.array(self.frame.free)]
+        rate, law = self.free(self.constraint.seen(x))
+        embed = jnp.eye(self.constraint.dimension, dtype=x.dtype)[:, np.array(self.constraint.free)]
         return rate, GaussianMixture(law.weights, law.means @ embed.T, embed @ law.covariances @ embed.T)

@@ -67,7 +67,7 @@ def multiplied(inputs: int, degree: int) -> list[list[tuple[int, ...]]]:
     return [list(combinations_with_replacement(range(inputs), k)) for k in range(1, degree + 1)]
 
 
-class Smooth(eqx.Module):
+class PolynomialPlusMLP(eqx.Module):
     """A·monomials(x) + b + network(x): a polynomial costs the network nothing and goes on beyond the data.
 
     Without layers (``depth`` 0) there is no network: the polynomial alone.
@@ -115,7 +115,7 @@ class DriftNetwork(eqx.Module):
     Like the networks below it may give fewer coordinates than the ``inputs`` of the state (see ``kinetic``).
     """
 
-    body: Smooth
+    body: PolynomialPlusMLP
     scale: Fixed
 
     def __init__(
@@ -128,7 +128,7 @@ class DriftNetwork(eqx.Module):
         *,
         key: PRNGKeyArray,
     ):
-        self.body = Smooth(inputs or len(scale), len(scale), width, depth, degree, key=key)
+        self.body = PolynomialPlusMLP(inputs or len(scale), len(scale), width, depth, degree, key=key)
         self.scale = Fixed(jnp.asarray(scale))
 
     def starting_from(self, constant: Float[Array, " r"], slopes: Float[Array, "r n"]) -> "DriftNetwork":
@@ -147,14 +147,14 @@ class DriftNetwork(eqx.Module):
 class FullFactor(eqx.Module):
     """g(x) lower triangular with positive diagonal: every positive definite a(x) = g gᵀ."""
 
-    body: Smooth
+    body: PolynomialPlusMLP
     start: Fixed
 
     def __init__(
         self, start: Float[Array, "r r"], width: int, depth: int, inputs: int | None = None, *, key: PRNGKeyArray
     ):
         r = len(start)
-        self.body = Smooth(inputs or r, r * (r + 1) // 2, width, depth, key=key)
+        self.body = PolynomialPlusMLP(inputs or r, r * (r + 1) // 2, width, depth, key=key)
         self.start = Fixed(jnp.asarray(start))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
@@ -164,13 +164,13 @@ class FullFactor(eqx.Module):
 class DiagonalFactor(eqx.Module):
     """g(x) diagonal: noise sources that are independent between coordinates."""
 
-    body: Smooth
+    body: PolynomialPlusMLP
     start: Fixed
 
     def __init__(
         self, start: Float[Array, "r r"], width: int, depth: int, inputs: int | None = None, *, key: PRNGKeyArray
     ):
-        self.body = Smooth(inputs or len(start), len(start), width, depth, key=key)
+        self.body = PolynomialPlusMLP(inputs or len(start), len(start), width, depth, key=key)
         self.start = Fixed(jnp.linalg.norm(jnp.asarray(start), axis=-1))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
@@ -180,11 +180,11 @@ class DiagonalFactor(eqx.Module):
 class ScalarFactor(eqx.Module):
     """g(x) = σ(x)·I: noise of one size in all coordinates."""
 
-    body: Smooth
+    body: PolynomialPlusMLP
     start: Fixed
 
     def __init__(self, start: Float[Array, "d d"], width: int, depth: int, *, key: PRNGKeyArray):
-        self.body = Smooth(len(start), 1, width, depth, key=key)
+        self.body = PolynomialPlusMLP(len(start), 1, width, depth, key=key)
         self.start = Fixed(jnp.sqrt(jnp.mean(jnp.sum(jnp.asarray(start) ** 2, axis=-1))))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
@@ -225,7 +225,7 @@ class RelativeFactor(eqx.Module):
     ``noisy`` are the coordinates that g gives, if not all. With ``depth`` 0 h is the same everywhere.
     """
 
-    body: Smooth
+    body: PolynomialPlusMLP
     start: Fixed
     origin: Fixed
     size: Fixed
@@ -243,7 +243,7 @@ class RelativeFactor(eqx.Module):
         key: PRNGKeyArray,
     ):
         r = len(start)
-        self.body = Smooth(len(origin), r * (r + 1) // 2, width, depth, degree=1 if depth else 0, key=key)
+        self.body = PolynomialPlusMLP(len(origin), r * (r + 1) // 2, width, depth, degree=1 if depth else 0, key=key)
         self.start, self.origin, self.size = (Fixed(jnp.asarray(a)) for a in (start, origin, size))
         self.noisy = noisy
 
@@ -318,7 +318,7 @@ class MixtureDensityNetwork(eqx.Module):
 
 
 class JumpNetwork(eqx.Module):
-    """Jump measure: rate λ(x) and shares of the components depend on the state; their shapes too if ``moving``.
+    """Jump measure: rate λ(x) and shares of the components depend on the state, their shapes too if so asked.
 
     With ``depth`` 0 all of them are the same everywhere.
 
@@ -326,13 +326,13 @@ class JumpNetwork(eqx.Module):
     jump cannot be told from diffusion.
     """
 
-    mlp: eqx.nn.MLP  # to the rate, the shares and, if moving, what is added to means and factors
+    mlp: eqx.nn.MLP  # to the rate, the shares and, if state_dependent_shapes, what is added to means and factors
     means: Float[Array, "k d"]
     factors: Float[Array, "k n"]
     scale: Fixed
     rate: Fixed
     whiten: Fixed
-    moving: bool = eqx.field(static=True)
+    state_dependent_shapes: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -342,7 +342,7 @@ class JumpNetwork(eqx.Module):
         components: int,
         width: int,
         depth: int,
-        moving: bool = False,
+        state_dependent_shapes: bool = False,
         inputs: int | None = None,
         *,
         key: PRNGKeyArray,
@@ -352,14 +352,14 @@ class JumpNetwork(eqx.Module):
         mean_key, key = jax.random.split(key)
         entries = d * (d + 1) // 2
         seen = (inputs or d) if depth else 0
-        self.mlp = _mlp(seen, 1 + components * (1 + moving * (d + entries)), width, depth, key)
+        self.mlp = _mlp(seen, 1 + components * (1 + state_dependent_shapes * (d + entries)), width, depth, key)
         spread = 0.0 if components == 1 else 1.0
         self.means = spread * jax.random.normal(mean_key, (components, d))
         self.factors = jnp.zeros((components, entries))
         self.scale = Fixed(jnp.asarray(scale))
         self.rate = Fixed(jnp.asarray(rate, jnp.float32))
         self.whiten = Fixed(jnp.linalg.inv(noise))
-        self.moving = moving
+        self.state_dependent_shapes = state_dependent_shapes
 
     @property
     def components(self) -> int:
@@ -411,7 +411,7 @@ class JumpNetwork(eqx.Module):
         """Means and lower factors of the components, none smaller than the noise of a step."""
         scale, d = self.scale.value, self.means.shape[1]
         means, entries = self.means, self.factors
-        if self.moving:
+        if self.state_dependent_shapes:
             shift = raw[1 + self.components :].reshape(self.components, -1)
             means, entries = means + shift[:, :d], entries + shift[:, d:]
         means, factors = scale * means, scale[:, None] * jax.vmap(lambda row: _factor(row, d))(entries)

@@ -67,7 +67,7 @@ class Strang(Splitting):
 
 
 class Euler(Splitting):
-    """x + s·f(x) + √s·g(x) ξ + jump, everything frozen at x: a draw from the transition rule ``EulerMaruyama``.
+    """x + s·f(x) + √s·g(x) ξ + jump, everything frozen at x: a draw from the transition rule ``EulerMaruyamaRule``.
 
     A model fitted by that rule holds at the step of the data and at no finer one, so sub-steps are not refined.
     """

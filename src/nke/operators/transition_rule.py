@@ -33,25 +33,27 @@ class TransitionRule(eqx.Module):
     def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         """Law of the next state minus x."""
         law = self._of_the_free(generator, x, step)
-        return law if generator.frame is None else generator.frame.carry(law, x, step)
+        return law if generator.constraint is None else generator.constraint.carry(law, x, step)
 
     def log_prob(
         self, generator: Generator, x: Float[Array, " d"], moved: Float[Array, " d"], step: Step
     ) -> Float[Array, ""]:
         """Log density of the displacement; of the coordinates beside the positions, which follow from them."""
-        frame = generator.frame
-        return self._of_the_free(generator, x, step).log_prob(moved if frame is None else moved[jnp.array(frame.free)])
+        constraint = generator.constraint
+        return self._of_the_free(generator, x, step).log_prob(
+            moved if constraint is None else moved[jnp.array(constraint.free)]
+        )
 
     def _of_the_free(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         """Positions are held where they are halfway through, which is right to second order in the step."""
-        frame = generator.frame
-        if frame is None:
+        constraint = generator.constraint
+        if constraint is None:
             return self.packet(generator, x, step)
-        halfway = x[jnp.array(frame.positions, int)] + step / 2 * frame.velocity(x)
-        return self.packet(generator.without_positions(halfway), x[jnp.array(frame.free)], step)
+        halfway = x[jnp.array(constraint.positions, int)] + step / 2 * constraint.velocity(x)
+        return self.packet(generator.without_positions(halfway), x[jnp.array(constraint.free)], step)
 
 
-class EulerMaruyama(TransitionRule):
+class EulerMaruyamaRule(TransitionRule):
     """H^s(x) * G_{s·f(x), s·a(x)}: everything frozen at x, first order in s. For comparison."""
 
     def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:

@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
+from nke.errors import InputError
+
 CENTRES = 256  # packets per time step
 POOLED_CENTRES = 64  # packets per neighbourhood of the pooled cloud
 OVERLAP = 8  # packets that hold a particle, on average, in the pooled cloud
@@ -44,7 +46,7 @@ def build_packets(
     steps = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     steps = [peers for peers in steps if len(peers) >= neighbours]
     if not steps:
-        raise ValueError(
+        raise InputError(
             f"expected at least {neighbours} trajectories observed at the same time, but every time step has "
             "fewer; pool the time steps (MomentMatching(pool=True)) or take fewer neighbours"
         )
@@ -61,7 +63,7 @@ def _nearest(
 
 def _pooled(states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator) -> Packets:
     if len(states) < neighbours:
-        raise ValueError(f"expected at least {neighbours} transitions to form a packet, but got {len(states)}")
+        raise InputError(f"expected at least {neighbours} transitions to form a packet, but got {len(states)}")
     blocks = max(1, round(OVERLAP * len(states) / neighbours / POOLED_CENTRES))
     count = blocks * POOLED_CENTRES
     centres = rng.choice(len(states), count, replace=len(states) < count)

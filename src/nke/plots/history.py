@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nke.errors import InputError
 from nke.fitting import FitResult
 from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, outline
 
@@ -10,7 +11,7 @@ def history(result: FitResult, *, figure: Canvas | None = None) -> AxesArray:
     """Training and held-out loss of every stage; a dot marks the parameters that were kept."""
     stages = {name: curve for name, curve in result.history.items() if not name.startswith("trial")}
     if not stages:
-        raise ValueError("expected a fit with its history; save it with FitResult.save, or nke fit")
+        raise InputError("expected a fit with its history; save it with FitResult.save, or nke fit")
     axes = grid(figure, 1, len(stages))
     for axis, (name, curve) in zip(axes.flat, stages.items(), strict=True):
         axis.plot(curve.steps, curve.train, color=RECORDED, alpha=0.5, label="training")

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.model import Model
 from nke.plots.style import FAINT, Axes, AxesArray, Canvas, label, panels, shown
 
@@ -76,7 +77,7 @@ class View:
 
 def require_same_coordinates(model: Model, data: Trajectories) -> None:
     if data.dimension != model.dimension:
-        raise ValueError(
+        raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
 

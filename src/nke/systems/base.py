@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 
 from nke.arrays import Array, as_numbers, namespace
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.mixtures import GaussianMixture
 
 
@@ -61,7 +62,7 @@ class System(ABC):
         self.refuse_jump_law()
 
     def refuse_jump_law(self) -> NoReturn:
-        raise ValueError(f"{self!r} has no jumps, so no jump law; ask for it only where has_jumps is true")
+        raise InputError(f"{self!r} has no jumps, so no jump law; ask for it only where has_jumps is true")
 
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
         """log p(x_next | x) after ``step``, exactly; all three broadcast against each other."""
@@ -126,7 +127,7 @@ class System(ABC):
         """The input as an array of states (..., d)."""
         x = as_numbers(x, "states")
         if x.shape[-1:] != (self.dimension,):
-            raise ValueError(
+            raise InputError(
                 f"expected states of {type(self).__name__} of shape (..., {self.dimension}), "
                 f"but got shape {x.shape}; put the coordinates on the last axis"
             )
@@ -139,9 +140,9 @@ class System(ABC):
         x_next, x = (np.asarray(self.as_states(value), np.float64) for value in (x_next, x))
         step = np.asarray(as_numbers(step, "step"), np.float64)
         if not (np.isfinite(step) & (step > 0)).all():
-            raise ValueError(f"expected step to be finite and > 0, but got {step}; pass the time elapsed")
+            raise InputError(f"expected step to be finite and > 0, but got {step}; pass the time elapsed")
         if not self.inside(x).all():
-            raise ValueError(
+            raise InputError(
                 f"expected x in the domain of {self!r}, but got {x[~self.inside(x)][0]}; "
                 "condition on a state that the process can visit"
             )
@@ -152,13 +153,13 @@ class System(ABC):
             return self.times
         times = np.asarray(as_numbers(times, "times"), np.float64)
         if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all():
-            raise ValueError(
+            raise InputError(
                 f"expected times as a 1-D array of at least two finite numbers, but got shape {times.shape}; "
                 "the first is the start, the others are when states are recorded"
             )
         if (np.diff(times) <= 0).any():
             row = int(np.argmax(np.diff(times) <= 0))
-            raise ValueError(
+            raise InputError(
                 f"expected increasing times, but they go from {times[row]:g} to {times[row + 1]:g} "
                 f"at row {row + 1}; sort them and drop repeats"
             )
@@ -166,18 +167,18 @@ class System(ABC):
 
     def _start(self, trajectories: int, rng: np.random.Generator, initial: Any) -> Float[np.ndarray, "trajectories d"]:
         if trajectories < 1:
-            raise ValueError(f"expected at least one trajectory, but got {trajectories}")
+            raise InputError(f"expected at least one trajectory, but got {trajectories}")
         if initial is None:
             return self.initial(trajectories, rng)
         x = np.asarray(self.as_states(initial), np.float64)
         if x.shape != (trajectories, self.dimension):
-            raise ValueError(
+            raise InputError(
                 f"expected initial states of shape {(trajectories, self.dimension)}, but got {x.shape}; "
                 "pass one start state per trajectory"
             )
         if not self.inside(x).all():
             row = int(np.argmin(self.inside(x)))
-            raise ValueError(
+            raise InputError(
                 f"expected initial states in the domain of {self!r}, but trajectory {row} starts at "
                 f"{x[row]}; replace it by a state that the process can visit"
             )

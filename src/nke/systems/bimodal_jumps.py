@@ -9,7 +9,7 @@ from jaxtyping import Float
 from nke.arrays import Array, namespace
 from nke.mixtures import GaussianMixture
 from nke.systems.base import scaled_identity
-from nke.systems.euler_maruyama import EulerMaruyama
+from nke.systems.euler_maruyama import EulerMaruyamaScheme
 
 NOISE = 0.5
 JUMP_LENGTH = 1.5
@@ -17,7 +17,7 @@ JUMP_SPREAD = 0.2
 
 
 @dataclass(frozen=True)
-class BimodalJumps(EulerMaruyama):
+class BimodalJumps(EulerMaruyamaScheme):
     """A planar Ornstein–Uhlenbeck process that jumps to and fro, with S(u) = 1/(1 + e⁻ᵘ):
 
     f = −x,  g = I/2,  λ(x) = ½ + 3/2·S(2x₁),

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from nke.arrays import as_numbers
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.systems.base import coordinate_names
 from nke.systems.log_normal import LogNormal
 
@@ -33,7 +34,7 @@ class BlackScholes(LogNormal):
         volatility = _finite_array(self.volatility, "volatility", (n,))
         correlation = _finite_array(self.correlation, "correlation", (n, n))
         if (volatility <= 0).any():
-            raise ValueError(
+            raise InputError(
                 f"expected every volatility of BlackScholes to be > 0, but got {self.volatility}; "
                 "leave out an asset that does not fluctuate"
             )
@@ -73,7 +74,7 @@ class BlackScholes(LogNormal):
 def _finite_array(value: Any, name: str, shape: tuple[int, ...]) -> Float[np.ndarray, "..."]:
     array = np.asarray(as_numbers(value, name), np.float64)
     if array.shape != shape or not np.isfinite(array).all() or array.size == 0:
-        raise ValueError(
+        raise InputError(
             f"expected {name} of BlackScholes to be finite numbers of shape {shape}, but got {value!r}; "
             "growth says how many assets there are"
         )
@@ -83,12 +84,12 @@ def _finite_array(value: Any, name: str, shape: tuple[int, ...]) -> Float[np.nda
 def _check_correlation(correlation: Float[np.ndarray, "n n"]):
     symmetric = np.allclose(correlation, correlation.T, rtol=0, atol=1e-12)
     if not symmetric or not np.allclose(np.diag(correlation), 1.0, rtol=0, atol=1e-12):
-        raise ValueError(
+        raise InputError(
             "expected a symmetric correlation matrix with ones on its diagonal, "
             f"but got {correlation.tolist()}; put standard deviations into volatility"
         )
     if np.linalg.eigvalsh(correlation)[0] <= 1e-12:
-        raise ValueError(
+        raise InputError(
             f"expected a positive definite correlation matrix, but got {correlation.tolist()}; "
             "no set of assets has these correlations, or one asset follows from the others"
         )

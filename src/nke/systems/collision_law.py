@@ -11,6 +11,7 @@ from jaxtyping import Float
 from scipy.special import ndtr
 
 from nke.arrays import Array, as_numbers, namespace, outer
+from nke.errors import InputError
 
 COSINES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 
@@ -44,7 +45,7 @@ class CollisionLaw:
         """log h_V per volume of velocity, for jumps of shape (..., 6); −∞ where the position jumps."""
         jump = np.asarray(as_numbers(jump, "jumps"), np.float64)
         if jump.shape[-1:] != (6,):
-            raise ValueError(f"expected jumps of shape (..., 6), but got {jump.shape}")
+            raise InputError(f"expected jumps of shape (..., 6), but got {jump.shape}")
         size = _length(jump[..., 3:])
         with np.errstate(divide="ignore", invalid="ignore"):
             along = np.sum(self.velocity * jump[..., 3:], axis=-1) / size

@@ -10,12 +10,12 @@ from nke.arrays import Array, namespace, outer
 from nke.mixtures import GaussianMixture
 from nke.systems.base import coordinate_names, scaled_identity
 from nke.systems.cubic_well import CubicWell
-from nke.systems.euler_maruyama import EulerMaruyama
+from nke.systems.euler_maruyama import EulerMaruyamaScheme
 from nke.systems.parameters import require_dimension, require_numbers
 
 
 @dataclass(frozen=True)
-class DoubleWell(EulerMaruyama):
+class DoubleWell(EulerMaruyamaScheme):
     """The paper's double-well jump diffusion (appendix "Three-dimensional double-well jump-diffusion"):
 
         f₁ = x₁(1 − x₁²),  f_i = −c x_i (i ≥ 2),  g = noise·I,

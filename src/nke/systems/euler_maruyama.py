@@ -29,7 +29,7 @@ class FineStepped(System):
 
 
 @dataclass(frozen=True)
-class EulerMaruyama(FineStepped):
+class EulerMaruyamaScheme(FineStepped):
     """X ← X + f(X) h + g(X) ΔW + the sum of Poisson(λ(X) h) jumps, all evaluated before the step."""
 
     def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:

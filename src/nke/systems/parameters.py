@@ -4,13 +4,15 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+from nke.errors import InputError
+
 
 def require_numbers(system: Any, *names: str, above: float = -math.inf, at_least: float = -math.inf):
     """Refuses fields that are not finite numbers in the range; stores the others as floats."""
     for name in names:
         value = getattr(system, name)
         if not isinstance(value, Real) or not math.isfinite(value) or value <= above or value < at_least:
-            raise ValueError(
+            raise InputError(
                 f"expected {_label(system, name)} to be a finite number{_range(above, at_least)}, "
                 f"but got {value!r}; pass {name}=<such a number>"
             )
@@ -25,7 +27,7 @@ def require_count(system: Any, name: str, meaning: str):
     """Refuses a field that is not a whole number ≥ 1; stores it as an int."""
     value = getattr(system, name)
     if not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"expected {_label(system, name)} to be a whole number ≥ 1, but got {value!r}; pass {meaning}")
+        raise InputError(f"expected {_label(system, name)} to be a whole number ≥ 1, but got {value!r}; pass {meaning}")
     object.__setattr__(system, name, int(value))
 
 
@@ -34,7 +36,7 @@ def require_grid(system: Any):
     require_numbers(system, "duration", "interval", above=0)
     steps = system.duration / system.interval
     if round(steps) < 1 or abs(steps - round(steps)) > 1e-9 * steps:
-        raise ValueError(
+        raise InputError(
             f"expected {_label(system, 'duration')} to be a whole number of intervals, but {system.duration:g} is "
             f"{steps:g} times {system.interval:g}; change one of them"
         )

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from nke.arrays import Array, namespace
 from nke.data import Trajectories
+from nke.errors import InputError
 from nke.systems.base import System, coordinate_names, scaled_identity
 from nke.systems.collision_law import CollisionLaw, mean_relative_speed
 from nke.systems.gas.constants import Gas
@@ -204,7 +205,7 @@ class RarefiedGas(System):
 
     def _run(self, trajectories: int, seed: int, times: Any, initial: Any, method: str, room: int, bar: bool = True):
         if method not in ("lazy", "box"):
-            raise ValueError(f"expected method to be 'lazy' or 'box', but got {method!r}")
+            raise InputError(f"expected method to be 'lazy' or 'box', but got {method!r}")
         times = self._recording_times(times)
         starts = self._start(trajectories, np.random.default_rng(seed), initial)
         work = float(trajectories * self.collision_rate * (times[-1] - times[0]))
@@ -216,7 +217,7 @@ class RarefiedGas(System):
 
     def _refuse_a_small_box(self):
         if self.box_side < 4 * self.radius:
-            raise ValueError(
+            raise InputError(
                 f"expected a box with room around the sphere, but {self.bath_size} particles of density "
                 f"{self.density:.3g} fill a cube of side {self.box_side:.3g}, less than twice the sphere's diameter, "
                 f"{2 * self.radius:g}; pass a larger bath_size or a smaller radius"

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from nke.errors import InputError, InputTypeError
+
 Rows = Float64[np.ndarray, "R d"]
 Times = Float64[np.ndarray, " R"]
 Mask = Bool[np.ndarray, " R"]
@@ -24,11 +26,11 @@ def read_states(states: Any) -> tuple[Rows, Lengths, tuple[str, ...]]:
         return _join_states([_numbers(part, f"states of trajectory {i}") for i, part in enumerate(states)])
     array = _numbers(states, "states")
     if not 1 <= array.ndim <= 3:
-        raise ValueError(f"expected {STATE_FORMS}, but got {array.ndim} dimensions (shape {array.shape}); reshape them")
+        raise InputError(f"expected {STATE_FORMS}, but got {array.ndim} dimensions (shape {array.shape}); reshape them")
     if array.ndim == 1:
         array = array[:, None]
     if array.size == 0:
-        raise ValueError(
+        raise InputError(
             f"expected {STATE_FORMS}, but there are no rows or no coordinates in shape {array.shape}; "
             "pass at least two rows"
         )
@@ -55,19 +57,19 @@ def _join_states(parts: list[np.ndarray]) -> tuple[Rows, Lengths, tuple[str, ...
     columns = []
     for i, part in enumerate(parts):
         if part.ndim not in (1, 2):
-            raise ValueError(
+            raise InputError(
                 f"expected a list of (N_i, d) or (N_i,), but trajectory {i} has shape {part.shape}; "
                 "pass one two-dimensional array per trajectory"
             )
         if part.size == 0:
-            raise ValueError(
+            raise InputError(
                 f"expected rows in every trajectory, but trajectory {i} has no rows or no coordinates (shape "
                 f"{part.shape}); remove it"
             )
         columns.append(part if part.ndim == 2 else part[:, None])
     for i, part in enumerate(columns):
         if part.shape[1] != columns[0].shape[1]:
-            raise ValueError(
+            raise InputError(
                 "expected the same number of coordinates in every trajectory, but trajectory 0 has "
                 f"{columns[0].shape[1]} and trajectory {i} has {part.shape[1]}; drop or add columns"
             )
@@ -101,7 +103,7 @@ def read_times(times: Any, lengths: Lengths, dimension: int) -> Times:
 
 def _regular_times(step: float, lengths: Lengths) -> Times:
     if not (np.isfinite(step) and step > 0):
-        raise ValueError(
+        raise InputError(
             f"expected a positive finite time step, but got {step}; pass the time between two rows, "
             "or the times themselves"
         )
@@ -122,25 +124,25 @@ def _check_shared_length(count: int, lengths: Lengths, dimension: int):
         advice = f"for {lengths[0]} trajectories of one coordinate pass states[:, :, None]"
     elif len(lengths) == count:
         advice = "if each array of the list is a row of one trajectory, pass np.array(states)"
-    raise ValueError(
+    raise InputError(
         f"expected as many times as states, but trajectory {i} has {lengths[i]} states and {count} times; " + advice
     )
 
 
 def _join_times(parts: list[np.ndarray], lengths: Lengths) -> Times:
     if len(parts) != len(lengths):
-        raise ValueError(
+        raise InputError(
             f"expected times for {count(len(lengths), 'trajectory')}, but got times for {len(parts)}; pass "
             "one array per trajectory, one shared array of shape (N,) (ravel a column of times), or a step"
         )
     for i, (part, length) in enumerate(zip(parts, lengths, strict=True)):
         if part.ndim != 1:
-            raise ValueError(
+            raise InputError(
                 f"expected times as a step, (N,), (M, N) or a list of (N_i,), but got shape {part.shape} for "
                 f"trajectory {i}; pass one time per row"
             )
         if len(part) != length:
-            raise ValueError(
+            raise InputError(
                 f"expected as many times as states, but trajectory {i} has {length} states and "
                 f"{len(part)} times; pass one time per row"
             )
@@ -152,12 +154,12 @@ def _numbers(value: Any, what: str) -> Float64[np.ndarray, "..."]:
     try:
         array = np.asanyarray(value)
     except ValueError as error:
-        raise ValueError(
+        raise InputError(
             f"expected {what} as a regular array, but got nested lists of different lengths; "
             "pass a list of arrays, one per trajectory, and write missing values as nan"
         ) from error
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"expected {what} to be real numbers, but got {_describe(array, value)}")
+        raise InputTypeError(f"expected {what} to be real numbers, but got {_describe(array, value)}")
     if isinstance(array, np.ma.MaskedArray):
         return np.ma.filled(array.astype(np.float64), np.nan)
     return np.array(array, dtype=np.float64, order="C", subok=False)
@@ -183,9 +185,11 @@ def labels(labels: Iterable[Any] | None, what: str, default: list[str]) -> tuple
         return tuple(default)
     given = [labels] if isinstance(labels, str) else list(labels)
     if isinstance(labels, str) or not all(isinstance(label, str) for label in given):
-        raise TypeError(f"expected {what} as a list of strings, but got {labels!r}; pass one string per coordinate")
+        raise InputTypeError(
+            f"expected {what} as a list of strings, but got {labels!r}; pass one string per coordinate"
+        )
     if len(given) != len(default):
-        raise ValueError(
+        raise InputError(
             f"expected {len(default)} {what}, one per coordinate, but got {len(given)}: {given}; "
             "check the number of columns of the states"
         )
@@ -205,14 +209,14 @@ def refuse_infinity(rows: Rows, times: Times, lengths: Lengths, names: tuple[str
     infinite_time = np.isinf(times)
     if infinite_time.any():
         index = int(infinite_time.argmax())
-        raise ValueError(
+        raise InputError(
             f"expected finite times, but got {times[index]} at {_place(index, lengths)}, column time; "
             "correct it, or write nan for a row that was not observed"
         )
     infinite = np.isinf(rows)
     if infinite.any():
         index, column = np.unravel_index(int(infinite.argmax()), rows.shape)
-        raise ValueError(
+        raise InputError(
             f"expected finite states, but got {rows[index, column]} at {_place(int(index), lengths)}, "
             f"column {column} ({names[column]}); correct it, or write nan for a row that was not observed"
         )
@@ -231,7 +235,7 @@ def check_order(times: Times, observed: Mask, lengths: Lengths):
         k, i = int(back[wrong[0]]), int(trajectory[0, wrong[0]])
         before, after = times[seen[k]], times[seen[k + 1]]
         row = seen[k + 1] - lengths[:i].sum()
-        raise ValueError(
+        raise InputError(
             f"expected times to increase within a trajectory; trajectory {i} goes from {before} to {after} "
             f"at row {row}; sort the rows or remove duplicates"
         )
@@ -246,12 +250,12 @@ def check_observed(observed: Mask, lengths: Lengths) -> tuple[str, ...]:
     counts = observed_counts(observed, lengths)
     missing, short = int((~observed).sum()), int((counts < 2).sum())
     if missing == len(observed):
-        raise ValueError(
+        raise InputError(
             f"expected observed rows, but each of {count(missing, 'row')} has a NaN in its states or time; "
             "drop the columns that were never recorded"
         )
     if short == len(counts):
-        raise ValueError(
+        raise InputError(
             "expected a trajectory with two observed rows, but the longest of "
             f"{count(short, 'trajectory')} has {counts.max()}; pass more rows (one trajectory is (N, d))"
         )

@@ -1,0 +1,50 @@
+"""Array shapes in annotations are enforced in tests; exact comparisons run in double precision."""
+
+import os
+from pathlib import Path
+
+# Tests compile much and compute little: skip the compiler's expensive passes, and share what is compiled between the
+# test processes and with the next run. Must be set before JAX starts.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent / ".pytest_cache" / "compiled"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+
+import jax
+import numpy as np
+import pytest
+from jaxtyping import install_import_hook
+
+install_import_hook("nke", "shapes.checked")
+
+
+@pytest.fixture
+def double_precision():
+    """JAX in float64 for the length of one test."""
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def names_in_examples(request: pytest.FixtureRequest):
+    """What the examples in docstrings may use without saying so: ``np``, ``nke`` and one small fit."""
+    if not isinstance(request.node, pytest.DoctestItem):
+        return
+    import nke
+
+    given = {"np": np, "nke": nke}
+    source = "".join(example.source for example in request.node.dtest.examples)
+    if any(name in source for name in ("data", "result", "model")):
+        given |= request.getfixturevalue("small_fit")
+    request.node.dtest.globs.update(
+        {name: value for name, value in given.items() if name not in request.node.dtest.globs}
+    )
+
+
+@pytest.fixture(scope="session")
+def small_fit():
+    """Recorded paths of an Ornstein–Uhlenbeck process in one dimension, and what a fit makes of them."""
+    import nke
+
+    data = nke.systems.OrnsteinUhlenbeck().simulate(32, seed=0)
+    result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, progress=False)
+    return {"data": data, "result": result, "model": result.model}
