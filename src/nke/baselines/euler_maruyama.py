@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from nke import operators
 from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
 from nke.data import Coordinates, Trajectories
-from nke.fitting import FitResult, Likelihood, Schedule
-from nke.fitting.loop import FitRun
+from nke.fitting import Decision, FitResult, FitRun, Likelihood, Schedule
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,16 @@ class EulerMaruyama:
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         refuse_jumps(jumps, self)
         result = self._likelihood().fit_deciding(lambda some: (False, NO_JUMPS), data, coordinates, run)
-        method = (
-            f"Gaussian likelihood of one Euler–Maruyama step; diagonal noise; networks of {self.depth} × {self.width}"
+        method = Decision(
+            "Which law was chosen?",
+            f"diagonal noise; networks of {self.depth} × {self.width}",
+            result.decision("method").evidence,
+            "Gaussian likelihood of one Euler–Maruyama step",
+            "method",
         )
-        return replace(
-            result,
-            model=replace(result.model, splitting=operators.Euler()),
-            decided={**result.decided, "method": method},
-        )
+        decisions = tuple(method if decision.topic == "method" else decision for decision in result.decisions)
+        model = replace(result.model, splitting=operators.Euler())
+        return replace(result, model=model, decisions=decisions)
 
     def _likelihood(self) -> Likelihood:
         return Likelihood(

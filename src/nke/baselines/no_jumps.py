@@ -1,8 +1,9 @@
 """What all baselines say about jumps."""
 
 from nke.errors import InputError
+from nke.fitting import Decision
 
-NO_JUMPS = "none: this baseline has no jump part, so jumps pass for noise"
+NO_JUMPS = Decision("Are there jumps?", "none", {}, "this baseline has no jump part, so jumps pass for noise", "jumps")
 
 
 def refuse_jumps(jumps: bool | None, baseline: object) -> None:

@@ -16,9 +16,7 @@ from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
 from nke.baselines.windows import Windows
 from nke.data import Coordinates, Trajectories
 from nke.errors import InputError
-from nke.fitting import FitResult, Likelihood, Schedule
-from nke.fitting.beginning import Beginning, Form
-from nke.fitting.loop import FitRun, Run, StageCheckpoint
+from nke.fitting import Decision, FitResult, FitRun, Likelihood, Schedule, TrainingLog, division, initial_generator
 from nke.model import Model
 from nke.operators import Euler, EulerMaruyamaRule, Generator, trainable
 
@@ -81,40 +79,47 @@ class SDEGAN:
         best, kept = self._play(generator, critic, windows, Check(held_out, keys[1]), keys[2], run)
         step = float(np.median(training.transitions().step))
         model = Model(best, coordinates, step, data.names, data.units, EulerMaruyamaRule(), Euler())
-        decided = {
-            "data": f"{len(windows.starts)} windows of {windows.length} steps to train, {len(held_out.starts)} of "
-            f"{held_out.length} held out",
-            "jumps": NO_JUMPS,
-            "method": f"SDE-GAN with clipped weights; full noise matrix; networks of {self.depth} × {self.width}, "
-            f"critic of size {self.hidden}; held-out loss is W1",
-            "stopped": f"by the clock: {self.seconds:g} s were over after {kept.done} of {self.steps} steps"
-            if kept.done < self.steps
-            else f"after all {self.steps} steps",
-        }
+        decisions = (
+            division(len(windows.starts), len(held_out.starts), self.held_out, f"windows of {windows.length} steps"),
+            NO_JUMPS,
+            Decision(
+                "Which law was chosen?",
+                f"full noise matrix; networks of {self.depth} × {self.width}",
+                {"size of the critic": self.hidden},
+                "SDE-GAN with clipped weights; the held-out loss is W1",
+                "method",
+            ),
+            Decision(
+                "When did the training end?",
+                "when the time was over" if kept.done < self.steps else "after all steps",
+                {"steps": kept.done, "steps at most": self.steps, "seconds at most": self.seconds},
+                "steps or seconds, whichever is over first",
+                "stopped",
+            ),
+        )
         curve = kept.curve()
-        return FitResult(model, {STAGE: curve}, {"preparation": prepared, STAGE: curve.seconds}, decided)
+        return FitResult(model, {STAGE: curve}, {"preparation": prepared, STAGE: curve.seconds}, decisions)
 
     def generator(self, data: Trajectories, coordinates: Coordinates, seed: int) -> Generator:
         """Where the likelihood begins too: drift by linear least squares, the data's mean noise."""
-        begin = Beginning(data.transitions(), coordinates, False, Likelihood(width=self.width, depth=self.depth), seed)
         keys = iter(jax.random.split(jax.random.key(seed)))
-        return begin.generator(Form("plain"), lambda: next(keys))
+        options = Likelihood(width=self.width, depth=self.depth)
+        return initial_generator(data, coordinates, options, lambda: next(keys), seed)
 
     def _play(
         self, generator: Generator, critic: "Critic", windows: Windows, check: "Check", key: PRNGKeyArray, run: FitRun
-    ) -> tuple[Generator, Run]:
+    ) -> tuple[Generator, TrainingLog]:
         """Updates in compiled chunks until steps or seconds are over; the best average and how it went."""
         began = time.perf_counter()
         # Runs of another length or rate share the compiled updates.
         rules = replace(self, steps=1, seconds=1.0, generator_rate=1.0, critic_rate=1.0)
         trained, fixed = eqx.partition((generator, critic), (trainable(generator), trainable(critic)))
-        state, best, done = self._start(trained), trained[0], Run()
-        store = None if run.checkpoint is None else StageCheckpoint(run.checkpoint, STAGE)
-        report = run.stage(STAGE, self.steps)
+        state, best, done = self._start(trained), trained[0], TrainingLog()
+        store, advance = run.stage_checkpoint(STAGE), run.progress(STAGE, self.steps)
         if store is not None and (saved := store.load((state, best))):
             (state, best), done = saved
             began -= sum(row[-1] for row in done.rows)
-            report(done.done)
+            advance(done.done)
         else:
             done.best_value = check(generator)
         while done.done < self.steps and (not done.rows or time.perf_counter() - began < self.seconds):
@@ -125,11 +130,11 @@ class SDEGAN:
             averaged = eqx.combine(state.averaged, fixed[0])
             if done.record(count, float(gap), check(averaged), time.perf_counter() - clock):
                 best = state.averaged
-            report(count)
+            advance(count)
             run.watch(averaged)
             if store is not None:
                 store.save((state, best), done)
-        report(self.steps - done.done)
+        advance(self.steps - done.done)
         return eqx.combine(best, fixed[0]), done
 
     def _start(self, trained: tuple[PyTree, PyTree]) -> "State":

@@ -14,10 +14,18 @@ from nke.arrays import cholesky
 from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.errors import InputError
-from nke.fitting import FitResult, Schedule
-from nke.fitting.likelihood import Steps
-from nke.fitting.loop import Blocks, FitRun
-from nke.fitting.start import start_without_jumps
+from nke.fitting import (
+    Blocks,
+    Decision,
+    Estimate,
+    FitResult,
+    FitRun,
+    Schedule,
+    Steps,
+    Trainer,
+    division,
+    moments_without_jumps,
+)
 from nke.model import Model
 from nke.operators import (
     Advection,
@@ -135,10 +143,10 @@ class TrajectoryFlowMatching:
         refuse_jumps(jumps, self)
         clock = time.perf_counter()
         parts = [part.transitions() for part in data.split(self.held_out, run.seed)]
-        blocks = [_blocks(part, coordinates) for part in parts]
-        trainer = run.trainer(self.schedule)
+        training, held_out = (_blocks(part, coordinates) for part in parts)
+        trainer = Trainer(self.schedule, run)
         moved, step = coordinates.displacement_to(parts[0].displacement), coordinates.step_to(parts[0].step)
-        spread = start_without_jumps(moved, step).spread
+        spread = moments_without_jumps(moved, step).noise
         speed = np.sqrt(np.mean((moved / step[:, None]) ** 2, axis=0))
         start = Flow(
             _float32(np.where(speed > 0, speed, 1.0)),
@@ -149,19 +157,25 @@ class TrajectoryFlowMatching:
         )
         loss = FlowLoss(start.uncertainty.start.value, self.noise)
         prepared = time.perf_counter() - clock
-        flow = trainer.train("flow", loss, start, blocks)
+        flow = trainer.train("flow", loss, start, (training, held_out))
         typical = float(np.median(parts[0].step))
         model = Model(
             flow.at_observations(), coordinates, typical, data.names, data.units, EulerMaruyamaRule(), Euler()
         )
-        decided = {
-            "data": f"{len(parts[0])} transitions to train, {len(parts[1])} held out",
-            "jumps": NO_JUMPS,
-            "method": f"trajectory flow matching; scalar noise; networks of {self.depth} × {self.width}",
-            "score": f"{model.log_prob(parts[1].y, parts[1].x, parts[1].step).mean():.4f} mean log density per "
-            "held-out transition",
-        }
-        return FitResult(model, trainer.history, {"preparation": prepared, **trainer.timings()}, decided)
+        decisions = (
+            division(len(parts[0]), len(parts[1]), self.held_out),
+            NO_JUMPS,
+            Decision(
+                "Which law was chosen?",
+                f"scalar noise; networks of {self.depth} × {self.width}",
+                {"noise of the interpolation": self.noise},
+                "trajectory flow matching",
+                "method",
+            ),
+        )
+        score = Estimate.of(model.log_prob(parts[1].y, parts[1].x, parts[1].step))
+        timings = {"preparation": prepared, **trainer.timings()}
+        return FitResult(model, trainer.history, timings, decisions, score=score)
 
 
 def _blocks(part: Transitions, coordinates: Coordinates) -> Blocks:

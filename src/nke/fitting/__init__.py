@@ -1,9 +1,47 @@
-"""From transitions to a model: methods, one optimisation loop, the result."""
+"""From transitions to a law: methods, the search over candidate laws, optimisers, the result."""
 
-from nke.fitting.entry import fit
+from nke.fitting.batches import Blocks, Steps
+from nke.fitting.decisions import Decision, Estimate, division
+from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term
+from nke.fitting.fit import Method, fit
+from nke.fitting.form import ModelForm
+from nke.fitting.initial_moments import moments_without_jumps
+from nke.fitting.initial_networks import initial_generator
 from nke.fitting.likelihood import Likelihood
-from nke.fitting.loop import Schedule
-from nke.fitting.moments import MomentMatching
+from nke.fitting.moment_matching import MomentMatching
+from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.result import FitResult
+from nke.fitting.rules import SelectionRules
+from nke.fitting.stochastic import CHUNK, Curve, Schedule, StageCheckpoint, TrainingLog
+from nke.fitting.training import FitRun, Trainer
 
-__all__ = ["FitResult", "Likelihood", "MomentMatching", "Schedule", "fit"]
+__all__ = [
+    "CHUNK",
+    "Blocks",
+    "Curve",
+    "Decision",
+    "Equation",
+    "Estimate",
+    "FitResult",
+    "FitRun",
+    "JumpComponent",
+    "JumpLaw",
+    "Likelihood",
+    "Method",
+    "ModelForm",
+    "MomentMatching",
+    "NoiseLaw",
+    "Optimised",
+    "Outcome",
+    "Schedule",
+    "SelectionRules",
+    "StageCheckpoint",
+    "Steps",
+    "Term",
+    "Trainer",
+    "TrainingLog",
+    "division",
+    "fit",
+    "initial_generator",
+    "moments_without_jumps",
+]

@@ -1,50 +1,119 @@
 """Are there jumps, and which increments are they? The first of the paper's four steps."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Bool, Float
 
 from nke.data import Coordinates, Transitions
-from nke.fitting.start import near_zero
+from nke.fitting.decisions import Decision
+from nke.fitting.initial_moments import near_zero
+from nke.fitting.rules import SelectionRules
 from nke.packets import build_packets, excess_kurtosis, group_by_time, jump_flags_by_time
 
-FEWEST_PEERS = 30  # particles at one time below which medians are taken over all times
-LOCAL = 64  # neighbours within which increments are standardised to ask whether there are jumps
-JUMPY = 0.45  # their excess kurtosis above which jumps are assumed: see docs/decisions.md
-UNSURE, SURE = 0.08, 0.6  # between these it cannot be known
+QUESTION = "Are there jumps?"
+TOPIC = "jumps"
 
 
-def local_excess_kurtosis(data: Transitions, coordinates: Coordinates, rng: np.random.Generator) -> float:
-    """Of increments standardised within their own neighbourhood; the coordinate where it is largest.
+def local_excess_kurtosis(
+    data: Transitions, coordinates: Coordinates, rng: np.random.Generator, rules: SelectionRules
+) -> float:
+    """Computes the excess kurtosis of increments standardised within their own neighbourhood.
 
     Noise in proportion to the state makes increments log-normal rather than Gaussian, so those of asinh(x/c), a
     logarithm of the state that goes through zero, are tried too; in each coordinate the most Gaussian ones count.
+
+    Args:
+        data: Transitions.
+        coordinates: Those of training.
+        rng: Source of random numbers.
+        rules: Size of the neighbourhood, and of states that count as zero.
+
+    Returns:
+        That of the coordinate where it is largest.
     """
     x = coordinates.to(data.x)
-    packets = build_packets(x, None, min(LOCAL, len(data)), rng)
+    packets = build_packets(x, None, min(rules.kurtosis_neighbours, len(data)), rng)
     # Over √step, so that steps of different length do not pass for heavy tails.
     root = np.sqrt(coordinates.step_to(data.step))[:, None]
     moved = coordinates.displacement_to(data.displacement)
-    origin, least = near_zero(x, coordinates)
+    origin, least = near_zero(x, coordinates, rules.near_zero)
     tried = [moved] + [np.arcsinh((x + moved - origin) / c) - np.arcsinh((x - origin) / c) for c in (least, 10 * least)]
     return float(np.min([excess_kurtosis(increments / root, packets) for increments in tried], axis=0).max())
 
 
-def has_jumps(data: Transitions, coordinates: Coordinates, rng: np.random.Generator) -> tuple[bool, str]:
-    """Increments standardised within their own neighbourhood are Gaussian unless there are jumps."""
-    excess = local_excess_kurtosis(data, coordinates, rng)
-    found = excess > JUMPY
-    words = f"{'assumed' if found else 'none'}: local excess kurtosis {excess:.2f} (threshold {JUMPY})"
-    if UNSURE < excess < SURE:
-        words += (
-            "; too close to tell rare or small jumps from noise: compare the scores with jumps=True and jumps=False"
+def detect_jumps(
+    data: Transitions, coordinates: Coordinates, seed: int | np.random.Generator, rules: SelectionRules
+) -> tuple[bool, Decision]:
+    """Decides whether there are jumps: increments standardised within their neighbourhood are Gaussian without them.
+
+    Args:
+        data: Transitions.
+        coordinates: Those of training.
+        seed: Of what is drawn at random, or a source of random numbers.
+        rules: The threshold.
+
+    Returns:
+        Whether there are jumps, and why.
+    """
+    excess = local_excess_kurtosis(data, coordinates, np.random.default_rng(seed), rules)
+    found, (low, high) = excess > rules.jump_kurtosis, rules.unsure_kurtosis
+    answer = "assumed" if found else "none"
+    if low < excess < high:
+        answer += ", but rare or small jumps cannot be told from noise: compare scores with jumps=True and jumps=False"
+    rule = f"assumed where the local excess kurtosis exceeds {rules.jump_kurtosis:g}"
+    return found, Decision(QUESTION, answer, {"local excess kurtosis": excess}, rule, TOPIC)
+
+
+def decide_jumps(
+    asked: bool | None,
+    data: Transitions,
+    coordinates: Coordinates,
+    seed: int | np.random.Generator,
+    rules: SelectionRules,
+) -> tuple[bool, Decision]:
+    """Decides as asked, otherwise from the data; warns where the data disagrees with ``asked=False``.
+
+    Args:
+        asked: What the user said; None: nothing.
+        data: Transitions.
+        coordinates: Those of training.
+        seed: Of what is drawn at random, or a source of random numbers.
+        rules: The threshold.
+
+    Returns:
+        Whether the law has jumps, and why.
+    """
+    if asked is True:
+        return True, Decision(QUESTION, "yes, as asked", topic=TOPIC)
+    found, decision = detect_jumps(data, coordinates, seed, rules)
+    if asked is None:
+        return found, decision
+    if found:
+        warnings.warn(
+            "jumps=False, but there seem to be jumps (local excess kurtosis "
+            f"{decision.evidence['local excess kurtosis']:.2f}, threshold {rules.jump_kurtosis:g}): they will pass for "
+            "noise; fit with jumps=None or True",
+            UserWarning,
+            stacklevel=2,
         )
-    return found, words
+    return False, replace(decision, answer="none, as asked")
 
 
-def find_jumps(data: Transitions, sensitivity: float) -> Bool[np.ndarray, " t"]:
-    """The paper's flags χ, each increment compared with its peers of the same time step."""
+def find_jumps(data: Transitions, sensitivity: float, rules: SelectionRules) -> Bool[np.ndarray, " t"]:
+    """Finds the increments that are jumps: the paper's flags χ, each compared with its peers of the same time step.
+
+    Args:
+        data: Transitions.
+        sensitivity: κ_sens, the number of median deviations.
+        rules: How many peers there must be at one time.
+
+    Returns:
+        A flag for each transition.
+    """
     group = group_by_time(data.time, data.step)
-    if np.median(np.bincount(group)) < FEWEST_PEERS:
+    if np.median(np.bincount(group)) < rules.peers_at_one_time:
         group = np.zeros_like(group)
     return jump_flags_by_time(_noise_units(data.displacement), group, sensitivity)
 

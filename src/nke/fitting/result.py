@@ -1,61 +1,184 @@
-"""What a fit gives back: the model and how it came about."""
+"""What a fit gives back: the model and how it was found."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from nke.fitting.loop import Curve
+from nke.errors import InputError
+from nke.fitting.decisions import Decision, Estimate
+from nke.fitting.equation import Equation
+from nke.fitting.form import ModelForm
+from nke.fitting.rules import SelectionRules
+from nke.fitting.stochastic import Curve
+from nke.fitting.summary import summarise
 from nke.model import Model
 from nke.model.storage import load_with_history, write
 
 
 @dataclass(frozen=True)
 class FitResult:
-    """``model``, the ``history`` of each stage, ``timings`` in seconds and what was ``decided`` and why."""
+    """A learned law and how it was found.
+
+    Attributes:
+        model: The law.
+        history: Losses of every training, by its name.
+        timings: Seconds of every part of the fit.
+        decisions: What was decided, and why.
+        equation: The law with its coefficients where it has few; None where its drift is a network.
+        form: Which functions the law is made of; None for methods that do not choose them.
+        score: Mean log density per held-out transition with its standard error; None where the method has none.
+        rules: The thresholds by which it was decided.
+
+    Example:
+        >>> result.model.dimension
+        1
+        >>> print(result.decision("networks").answer)
+        no, as asked
+    """
 
     model: Model
     history: dict[str, Curve]
     timings: dict[str, float]
-    decided: dict[str, str] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+    equation: Equation | None = None
+    form: ModelForm | None = None
+    score: Estimate | None = None
+    rules: SelectionRules = field(default_factory=SelectionRules)
+
+    def decision(self, topic: str) -> Decision:
+        """Finds a decision by its topic.
+
+        Args:
+            topic: Such as "jumps", "networks", "noise", "step".
+
+        Returns:
+            The decision.
+
+        Raises:
+            InputError: If nothing was decided on this topic.
+
+        Example:
+            >>> result.decision("step").answer
+            'yes'
+        """
+        for decision in self.decisions:
+            if decision.topic == topic:
+                return decision
+        known = ", ".join(decision.topic for decision in self.decisions)
+        raise InputError(f"expected the topic of a decision, one of {known}; but got {topic!r}")
 
     def summary(self) -> str:
-        """The fit in plain words."""
-        model = self.model
-        units = [f"{n} [{u}]" if u else n for n, u in zip(model.names, model.units, strict=True)]
-        learned = "drift, diffusion and jumps" if model.has_jumps else "drift and diffusion, no jumps"
-        lines = [
-            f"{'learned':<12} {learned}",
-            f"{'coordinates':<12} {', '.join(units)}; step {model.step:g}",
-        ]
-        lines += [f"{name:<12} {reason}" for name, reason in self.decided.items()]
-        for name, curve in self.history.items():
-            kept = f"kept step {curve.steps[curve.best]}" if curve.best >= 0 else "kept the start"
-            lines.append(
-                f"{name:<12} {curve.steps[-1]} steps, {kept}, held-out loss "
-                f"{curve.held_out[max(curve.best, 0)]:.4g}, {curve.seconds:.1f} s"
-            )
-        parts = ", ".join(f"{name} {t:.1f} s" for name, t in self.timings.items() if name != "total")
-        lines.append(f"{'time':<12} {self.timings.get('total', 0.0):.1f} s in total: {parts}")
-        return "\n".join(lines)
+        """Describes the fit in plain words.
+
+        Returns:
+            Some lines of text: the law, the decisions behind it, score and time.
+
+        Example:
+            >>> print(result.summary().splitlines()[0])
+            law          drift and diffusion, no jumps, of x; step 0.05
+        """
+        return summarise(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gives the result as plain values, without the model and the histories.
+
+        Returns:
+            Decisions, equation, form, score, rules and timings, ready for JSON.
+
+        Example:
+            >>> sorted(result.to_dict())
+            ['decisions', 'equation', 'form', 'jumps', 'rules', 'score', 'timings']
+        """
+        return {
+            "jumps": self.model.has_jumps,
+            "form": self.form and self.form.to_dict(),
+            "equation": self.equation and self.equation.to_dict(),
+            "score": self.score and self.score._asdict(),
+            "decisions": [decision.to_dict() for decision in self.decisions],
+            "rules": self.rules.to_dict(),
+            "timings": dict(self.timings),
+        }
 
     def save(self, path: str | Path) -> None:
-        """Writes the model and how it came about to one file; ``nke.load`` reads the model, ``FitResult.load`` all.
+        """Writes the model and how it was found to one file, atomically.
 
-        Timings are left out: the same fit gives the same file.
+        ``nke.load`` reads the model, ``FitResult.load`` all. Timings are left out: the same fit gives the same file.
+
+        Args:
+            path: Of the file.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     result.save(f"{folder}/law.nke")
+            ...     nke.FitResult.load(f"{folder}/law.nke").equation == result.equation
+            True
         """
-        curves = {name: [np.asarray(part).tolist() for part in curve[:4]] for name, curve in self.history.items()}
-        write(self.model, path, json.dumps({"history": curves, "decided": self.decided}))
+        found = self.to_dict()
+        del found["timings"], found["jumps"]
+        found["history"] = {
+            name: {
+                "steps": curve.steps.tolist(),
+                "train": curve.train.tolist(),
+                "held_out": curve.held_out.tolist(),
+                "best": curve.best,
+                "kind": curve.kind,
+            }
+            for name, curve in self.history.items()
+        }
+        write(self.model, path, json.dumps(found))
 
     @classmethod
     def load(cls, path: str | Path) -> "FitResult":
-        """Reads a file written by ``save``; the history of a model that was saved alone is empty."""
+        """Reads a file written by ``save``.
+
+        Args:
+            path: Of the file.
+
+        Returns:
+            The result; history and decisions of a model that was saved alone are empty.
+
+        Raises:
+            InputError: If the file is no model of nke.
+        """
         model, history = load_with_history(path)
-        told = {"history": {}, "decided": {}} if history is None else json.loads(history)
-        curves = {name: _curve(*parts) for name, parts in told["history"].items()}
-        return cls(model, curves, {}, told["decided"])
+        if history is None:
+            return cls(model, {}, {})
+        found = json.loads(history)
+        if "decided" in found:
+            return cls(model, *_from_format_4(found))
+        return cls(
+            model,
+            {name: _curve(curve) for name, curve in found["history"].items()},
+            {},
+            tuple(map(Decision.from_dict, found["decisions"])),
+            found["equation"] and Equation.from_dict(found["equation"]),
+            found["form"] and ModelForm(**found["form"]),
+            found["score"] and Estimate(**found["score"]),
+            SelectionRules.from_dict(found["rules"]),
+        )
 
 
-def _curve(steps: list[int], train: list[float], held_out: list[float], best: int) -> Curve:
-    return Curve(np.asarray(steps), np.asarray(train), np.asarray(held_out), best, seconds=0.0)
+def _curve(saved: Mapping[str, Any]) -> Curve:
+    steps, train, held_out = (np.asarray(saved[name]) for name in ("steps", "train", "held_out"))
+    return Curve(steps, train, held_out, saved["best"], seconds=0.0, kind=saved["kind"])
+
+
+def _from_format_4(found: Mapping[str, Any]) -> tuple[dict[str, Curve], dict[str, float], tuple[Decision, ...]]:
+    """Histories and decisions as files of format 4 tell them: sentences by topic."""
+    names = ("steps", "train", "held_out", "best")
+    curves = {
+        name: _curve(
+            dict(zip(names, curve, strict=True)) | {"kind": "trial" if name.startswith("trial:") else "training"}
+        )
+        for name, curve in found["history"].items()
+    }
+    decisions = (Decision(f"{topic}:", words, topic=topic) for topic, words in found["decided"].items())
+    return curves, {}, tuple(decisions)

@@ -7,11 +7,9 @@ import numpy as np
 
 from nke.data import Coordinates, Transitions
 from nke.errors import InputError
+from nke.fitting.rules import SelectionRules
 from nke.operators import KinematicConstraint
 from nke.operators.networks import Fixed
-
-ALIKE = 0.1  # share of its motion by which a coordinate may miss what its velocity says
-OFF = 0.1  # of the speed, by which positions may move faster or slower than their velocities say
 
 
 def kinematic_constraint(
@@ -20,8 +18,24 @@ def kinematic_constraint(
     names: Sequence[str],
     some: Transitions,
     coordinates: Coordinates,
+    rules: SelectionRules,
 ) -> KinematicConstraint | None:
-    """dx_p = x_v dt in the coordinates of training; refuses names that are not there and data that moves otherwise."""
+    """Builds what is known, dx_p = x_v dt, in the coordinates of training.
+
+    Args:
+        kinetic: Positions with their velocities.
+        invariant: Coordinates on which the law does not depend.
+        names: Of all coordinates.
+        some: Transitions that it is compared with.
+        coordinates: Those of training.
+        rules: How much the speeds may differ.
+
+    Returns:
+        The constraint; None where nothing is known.
+
+    Raises:
+        InputError: If names are not there, or the data moves otherwise.
+    """
     if not kinetic and not invariant:
         return None
     for option, used in (("kinetic", [*kinetic, *kinetic.values()]), ("invariant", invariant)):
@@ -36,7 +50,7 @@ def kinematic_constraint(
             'name each position with its velocity, {"x": "vx"}'
         )
     for p, v in zip(positions, velocities, strict=True):
-        _check_speed(some, p, v, names)
+        _check_speed(some, p, v, names, rules.kinematic_speed_error)
     scale, unit = coordinates.scale, coordinates.time_unit
     slope, offset = (unit * side[velocities] / scale[positions] for side in (scale, coordinates.shift))
     fixed = (Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
@@ -44,23 +58,32 @@ def kinematic_constraint(
     return KinematicConstraint(tuple(positions), tuple(velocities), still, len(names), *fixed)
 
 
-def likely_positions(some: Transitions, names: Sequence[str]) -> dict[str, str]:
-    """Coordinates that move just as others say, dx = v dt in the user's own units, with these others."""
+def likely_positions(some: Transitions, names: Sequence[str], rules: SelectionRules) -> dict[str, str]:
+    """Finds coordinates that move just as others say, dx = v dt in the user's own units.
+
+    Args:
+        some: Transitions.
+        names: Of the coordinates.
+        rules: How much the motion may differ.
+
+    Returns:
+        Positions with their velocities.
+    """
     moved, flown = some.displacement, some.step[:, None] * (some.x + some.y) / 2
     size, found = np.sqrt(np.mean(moved**2, axis=0)), {}
     for p, name in enumerate(names):
         gap = np.sqrt(np.mean((moved[:, p, None] - flown) ** 2, axis=0))
         gap[p] = np.inf
         v = int(np.argmin(gap))
-        if gap[v] < ALIKE * size[p]:
+        if gap[v] < rules.kinematic_gap * size[p]:
             found[name] = names[v]
     return found
 
 
-def _check_speed(some: Transitions, p: int, v: int, names: Sequence[str]) -> None:
+def _check_speed(some: Transitions, p: int, v: int, names: Sequence[str], most: float) -> None:
     flown = some.step * (some.x[:, v] + some.y[:, v]) / 2
     ratio = (flown @ some.displacement[:, p]) / max(flown @ flown, np.finfo(float).tiny)
-    if abs(ratio - 1) > OFF:
+    if abs(ratio - 1) > most:
         raise InputError(
             f"kinetic says that {names[v]!r} is the velocity of {names[p]!r}, but {names[p]!r} moves {ratio:.3g} "
             "times as fast; check the names, and that the units of position, velocity and time agree"

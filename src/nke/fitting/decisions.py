@@ -1,0 +1,161 @@
+"""What a fit decided, as data: the question, the answer, the evidence and the rule; one formatter makes the words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+
+class Estimate(NamedTuple):
+    """A number with its standard error.
+
+    Attributes:
+        value: The estimate.
+        error: Its standard error.
+
+    Example:
+        >>> print(nke.fitting.Estimate(0.1234, 0.0021))
+        0.1234 ± 0.0021
+    """
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, values: Float[np.ndarray, " n"]) -> "Estimate":
+        """Computes a mean and its standard error.
+
+        Args:
+            values: Independent values.
+
+        Returns:
+            Their mean.
+
+        Example:
+            >>> nke.fitting.Estimate.of(np.array([1.0, 3.0])).value
+            2.0
+        """
+        return cls(float(values.mean()), float(values.std() / np.sqrt(len(values))))
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ± {self.error:.2g}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One choice that a fit made.
+
+    Attributes:
+        question: What had to be decided.
+        answer: What was chosen.
+        evidence: What the data said, by name: numbers, ``Estimate``, text, or mappings of these for each candidate.
+        rule: How the evidence leads to the answer, with its thresholds.
+        topic: A short name of the question, by which ``FitResult.decision`` finds it.
+
+    Example:
+        >>> decision = result.decision("jumps")
+        >>> decision.question, decision.answer
+        ('Are there jumps?', 'none, as asked')
+    """
+
+    question: str
+    answer: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    rule: str = ""
+    topic: str = ""
+
+    def __str__(self) -> str:
+        because = "; ".join(filter(None, [_words(self.evidence), self.rule]))
+        return f"{self.question} {self.answer}" + (f" ({because})" if because else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gives the decision as plain values.
+
+        Returns:
+            The fields, ready for JSON; an estimate is a mapping of value and error.
+
+        Example:
+            >>> sorted(result.decisions[0].to_dict())
+            ['answer', 'evidence', 'question', 'rule', 'topic']
+        """
+        return {
+            "topic": self.topic,
+            "question": self.question,
+            "answer": self.answer,
+            "evidence": _plain(self.evidence),
+            "rule": self.rule,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Decision":
+        """Reads what ``to_dict`` gave.
+
+        Args:
+            values: The fields.
+
+        Returns:
+            The decision.
+
+        Example:
+            >>> first = result.decisions[0]
+            >>> nke.fitting.Decision.from_dict(first.to_dict()) == first
+            True
+        """
+        return cls(
+            values["question"], values["answer"], _parsed(values["evidence"]), values["rule"], values.get("topic", "")
+        )
+
+
+def division(training: int, held_out: int, share: float, kind: str = "transitions") -> Decision:
+    """Says how the data was divided.
+
+    Args:
+        training: What is trained on.
+        held_out: What is held out.
+        share: Of the trajectories that is held out.
+        kind: What is counted.
+
+    Returns:
+        The decision.
+
+    Example:
+        >>> nke.fitting.division(90, 10, 0.1).answer
+        '90 transitions to train, 10 held out'
+    """
+    return Decision(
+        "How was the data divided?",
+        f"{training} {kind} to train, {held_out} held out",
+        {"training": training, "held out": held_out},
+        f"{share:.0%} of the trajectories, or of the end of a single one, are held out",
+        "data",
+    )
+
+
+def _words(evidence: Any) -> str:
+    if isinstance(evidence, Mapping):
+        parts = [
+            f"{name}: {_words(part)}" if isinstance(part, Mapping) else f"{name} {_words(part)}"
+            for name, part in evidence.items()
+        ]
+        return ("; " if any(isinstance(part, Mapping) for part in evidence.values()) else ", ").join(parts)
+    if isinstance(evidence, bool) or evidence is None:
+        return {True: "yes", False: "no", None: "unknown"}[evidence]
+    if isinstance(evidence, Estimate) or not isinstance(evidence, float):
+        return str(evidence)
+    return f"{evidence:.4g}"
+
+
+def _plain(evidence: Any) -> Any:
+    if isinstance(evidence, Mapping):
+        return {name: _plain(part) for name, part in evidence.items()}
+    return {"value": evidence.value, "error": evidence.error} if isinstance(evidence, Estimate) else evidence
+
+
+def _parsed(evidence: Any) -> Any:
+    if not isinstance(evidence, Mapping):
+        return evidence
+    if evidence.keys() == {"value", "error"}:
+        return Estimate(evidence["value"], evidence["error"])
+    return {name: _parsed(part) for name, part in evidence.items()}

@@ -1,0 +1,350 @@
+"""The learned law as an equation: coefficients with standard errors, in the user's units."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from nke.arrays import as_numbers
+from nke.errors import InputError
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of a polynomial.
+
+    Attributes:
+        coefficient: In the user's units.
+        error: Its standard error.
+        variables: Names of the coordinates that are multiplied, repeated for powers; none for a constant.
+        unit: Of the coefficient; empty where the units of the data are not known.
+
+    Example:
+        >>> print(nke.fitting.Term(-2.0, 0.1, ("x", "x"), "1/s"))
+        -2 (0.1) x²
+    """
+
+    coefficient: float
+    error: float
+    variables: tuple[str, ...] = ()
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.coefficient:.4g} ({self.error:.1g}) {_product(self.variables)}".strip()
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Noise that few parameters describe.
+
+    Attributes:
+        kind: "constant", or "relative": in proportion to the state.
+        diffusion: a = g gᵀ per unit time; for relative noise a_ij over the sizes of coordinates i and j.
+        error: Standard errors of its entries.
+
+    Example:
+        >>> result.equation.noise.kind
+        'constant'
+    """
+
+    kind: str
+    diffusion: tuple[tuple[float, ...], ...]
+    error: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class JumpComponent:
+    """One Gaussian of the law of a jump.
+
+    Attributes:
+        weight: Its share of the jumps.
+        mean: Of the jumps, coordinate by coordinate.
+        mean_error: Standard errors of the means.
+        deviation: Standard deviations of the jumps, coordinate by coordinate.
+        deviation_error: Standard errors of these.
+
+    Example:
+        >>> nke.fitting.JumpComponent(1.0, (0.0,), (0.1,), (2.0,), (0.2,)).deviation
+        (2.0,)
+    """
+
+    weight: float
+    mean: tuple[float, ...]
+    mean_error: tuple[float, ...]
+    deviation: tuple[float, ...]
+    deviation_error: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class JumpLaw:
+    """Jumps that few parameters describe: the same in every state.
+
+    Attributes:
+        rate: Jumps per unit time.
+        rate_error: Its standard error.
+        components: The Gaussians of the law of one jump.
+
+    Example:
+        >>> result.equation.jumps is None
+        True
+    """
+
+    rate: float
+    rate_error: float
+    components: tuple[JumpComponent, ...]
+
+
+@dataclass(frozen=True)
+class Equation:
+    """dx = f(x) dt + g dW + jumps, as far as few parameters describe it.
+
+    Attributes:
+        names: Of the coordinates.
+        units: Of the coordinates.
+        unit_of_time: Of the data.
+        drift: Terms of the drift for each coordinate that is learned.
+        origin: What the coordinates are counted from: their means where zero is far from the data, otherwise zeros.
+        noise: The noise; None where it is a network.
+        jumps: The jumps; None where there are none, or where they are a network.
+
+    Example:
+        >>> [term.variables for term in result.equation.drift["x"]]
+        [('x',)]
+        >>> result.equation([[1.0]]).shape
+        (1, 1)
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    unit_of_time: str
+    drift: Mapping[str, tuple[Term, ...]]
+    origin: tuple[float, ...]
+    noise: NoiseLaw | None = None
+    jumps: JumpLaw | None = None
+
+    def __call__(self, x: ArrayLike) -> Float[np.ndarray, "*batch r"]:
+        """Computes the drift.
+
+        Args:
+            x: States (..., d).
+
+        Returns:
+            The drift of the learned coordinates, in their order.
+
+        Raises:
+            InputError: If the states have another number of coordinates.
+        """
+        states = np.asarray(as_numbers(x, "states"))
+        if states.shape[-1:] != (len(self.names),):
+            raise InputError(f"expected states of shape (..., {len(self.names)}), but got {states.shape}")
+        columns = dict(zip(self.names, np.moveaxis(states - np.array(self.origin), -1, 0), strict=True))
+        rows = [
+            sum(
+                (term.coefficient * np.prod([columns[v] for v in term.variables], axis=0) for term in terms),
+                np.zeros(states.shape[:-1]),
+            )
+            for terms in self.drift.values()
+        ]
+        return np.stack(rows, axis=-1)
+
+    def lines(self) -> list[str]:
+        """Writes the law in plain text.
+
+        Returns:
+            A line for each coordinate of the drift, for the noise and for the jumps.
+
+        Example:
+            >>> len(result.equation.lines())
+            2
+        """
+        variables = {name: self._variable(i) for i, name in enumerate(self.names)}
+        rows = []
+        for name, terms in self.drift.items():
+            words = [
+                f"{t.coefficient:+.4g} ({t.error:.1g}) {_product([variables[v] for v in t.variables])}".strip()
+                for t in terms
+            ]
+            rows.append(f"d{name}/dt = {' '.join(words) or '0'}")
+        if self.noise is not None:
+            rows.append(self._noise_line(self.noise))
+        if self.jumps is not None:
+            rows += self._jump_lines(self.jumps)
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def latex(self) -> str:
+        """Writes the drift for typesetting.
+
+        Returns:
+            An ``aligned`` environment with a row for each learned coordinate.
+
+        Example:
+            >>> print(result.equation.latex().splitlines()[0])
+            \\begin{aligned}
+        """
+        rows = []
+        for name, terms in self.drift.items():
+            words = [
+                f"{t.coefficient:+.4g}\\,(\\pm {t.error:.1g})\\,"
+                + r"\,".join(
+                    _latex_name(self._variable(self.names.index(v))) + (f"^{{{power}}}" if power > 1 else "")
+                    for v, power in Counter(t.variables).items()
+                )
+                for t in terms
+            ]
+            rows.append(f"\\dot{{{_latex_name(name)}}} &= {' '.join(words) or '0'}")
+        return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gives the equation as plain values.
+
+        Returns:
+            The fields, ready for JSON.
+
+        Example:
+            >>> nke.fitting.Equation.from_dict(result.equation.to_dict()) == result.equation
+            True
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Equation":
+        """Reads what ``to_dict`` gave.
+
+        Args:
+            values: The fields.
+
+        Returns:
+            The equation.
+        """
+        noise, jumps = values["noise"], values["jumps"]
+        return cls(
+            tuple(values["names"]),
+            tuple(values["units"]),
+            values["unit_of_time"],
+            {name: tuple(Term(**_tuples(term)) for term in terms) for name, terms in values["drift"].items()},
+            tuple(values["origin"]),
+            noise and NoiseLaw(**_tuples(noise)),
+            jumps
+            and JumpLaw(
+                jumps["rate"],
+                jumps["rate_error"],
+                tuple(JumpComponent(**_tuples(component)) for component in jumps["components"]),
+            ),
+        )
+
+    def with_jump_components(self, kept: Sequence[int]) -> "Equation":
+        """Gives the same equation with some of the Gaussians of the law of a jump.
+
+        Args:
+            kept: Their indices.
+
+        Returns:
+            The equation; the weights of those that are kept sum to one.
+
+        Example:
+            >>> result.equation.with_jump_components([0]).jumps is None
+            True
+        """
+        if self.jumps is None:
+            return self
+        components = [self.jumps.components[k] for k in kept]
+        total = sum(component.weight for component in components)
+        scaled = tuple(replace(component, weight=component.weight / total) for component in components)
+        return replace(self, jumps=replace(self.jumps, components=scaled))
+
+    def _variable(self, i: int) -> str:
+        """How a coordinate is written in a product."""
+        return f"({self.names[i]} − {self.origin[i]:.4g})" if self.origin[i] else self.names[i]
+
+    def _noise_line(self, noise: NoiseLaw) -> str:
+        """Volatilities √a_ii and correlations."""
+        a, error = np.array(noise.diffusion), np.array(noise.error)
+        volatility, learned = np.sqrt(np.diag(a)), np.flatnonzero(np.diag(a) > 0)
+        words = []
+        for i in learned:
+            size = f"·|{self.names[i]}|" if noise.kind == "relative" else ""
+            unit = _unit([self.units[i]] if noise.kind == "constant" else [], [f"√{self.unit_of_time}"])
+            deviation = error[i, i] / 2 / volatility[i]
+            words.append(f"{self.names[i]} {volatility[i]:.4g} ({deviation:.1g}){size}{unit and ' ' + unit}")
+        for i in learned:
+            for j in learned[learned < i]:
+                if a[i, j] != 0:
+                    correlation = a[i, j] / volatility[i] / volatility[j]
+                    words.append(f"correlation of {self.names[j]} and {self.names[i]} {correlation:.3g}")
+        return f"noise, root of its variance per unit time: {', '.join(words)}"
+
+    def _jump_lines(self, jumps: JumpLaw) -> list[str]:
+        per = f"per {self.unit_of_time}" if self.unit_of_time else "per unit time"
+        rows = [f"jumps: {jumps.rate:.4g} ({jumps.rate_error:.1g}) {per}"]
+        for component in jumps.components:
+            parts = [
+                f"{name} mean {mean:.3g} ({e:.1g}), sd {sd:.3g} ({f:.1g}){unit and ' ' + unit}"
+                for name, unit, mean, e, sd, f in zip(
+                    self.names,
+                    self.units,
+                    component.mean,
+                    component.mean_error,
+                    component.deviation,
+                    component.deviation_error,
+                    strict=True,
+                )
+                if mean or sd
+            ]
+            share = f"{component.weight:.0%} of them: " if len(jumps.components) > 1 else ""
+            rows.append(f"  {share}{'; '.join(parts)}")
+        return rows
+
+
+def coefficient_unit(numerator: str, variables: Sequence[str], unit_of_time: str) -> str:
+    """Composes the unit of a coefficient of the drift.
+
+    Args:
+        numerator: Unit of the coordinate that moves.
+        variables: Units of the coordinates that are multiplied.
+        unit_of_time: Of the data.
+
+    Returns:
+        The unit, equal factors cancelled; empty where a unit is not known.
+    """
+    if not unit_of_time or not numerator or not all(variables):
+        return ""
+    return _unit([numerator], [unit_of_time, *variables])
+
+
+def _unit(numerator: Sequence[str], denominator: Sequence[str]) -> str:
+    above, below = Counter(numerator), Counter(denominator)
+    shared = above & below
+    above, below = above - shared, below - shared
+    if any(unit in ("", "√") for unit in (*above, *below)):
+        return ""
+    parts = [_product(list(side.elements())) for side in (above, below)]
+    if not parts[1]:
+        return parts[0]
+    return f"{parts[0] or '1'}/{parts[1] if len(below) == 1 else f'({parts[1]})'}"
+
+
+def _product(factors: Sequence[str]) -> str:
+    powers = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return "·".join(name + (str(n).translate(powers) if n > 1 else "") for name, n in Counter(factors).items())
+
+
+def _latex_name(name: str) -> str:
+    """Names of several letters upright; characters that TeX reads as commands are escaped."""
+    escaped = "".join(f"\\{c}" if c in "_%#&$" else c for c in name)
+    return escaped if len(name) == 1 or name.startswith("(") else f"\\mathrm{{{escaped}}}"
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Lists, as JSON gives them, as tuples."""
+
+    def one(value: Any) -> Any:
+        return tuple(map(one, value)) if isinstance(value, list | tuple) else value
+
+    return {name: one(value) for name, value in values.items()}

@@ -1,0 +1,210 @@
+"""First averages of the data: covariances of calm motion and of jumps, the same at every state.
+
+Δx is N(0, s·C) without a jump and N(0, s·C + G) with one; expectation maximisation gives C, G and the share of
+steps with a jump. G is read off whole displacements, so it starts too large by s·C; training corrects it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import expit, logit
+
+from nke.arrays import log_normal_density
+from nke.data import Coordinates, Transitions
+from nke.fitting.batches import motion_size
+from nke.operators import KinematicConstraint
+
+LEAST_PROBABILITY = 1e-5  # of a jump in a step, so that its logarithm exists
+
+
+class DisplacementMoments(NamedTuple):
+    """Moments of the displacements, the same at every state.
+
+    Attributes:
+        noise: Covariance of the calm motion per unit time.
+        jump: Second moment of a jump.
+        rate: Jumps per unit time.
+        jumped: Probability that each step held a jump.
+    """
+
+    noise: Float[np.ndarray, "d d"]
+    jump: Float[np.ndarray, "d d"]
+    rate: float
+    jumped: Float[np.ndarray, " t"]
+
+    def log_prob(
+        self, displacement: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]
+    ) -> Float[np.ndarray, " t"]:
+        """Computes the log density of displacements under the two Gaussians."""
+        calm = displacement_density(displacement, step, self.noise)
+        if self.rate == 0:
+            return calm
+        probability = np.clip(self.rate * step, LEAST_PROBABILITY, 0.5)
+        jumped = displacement_density(displacement, step, self.noise, self.jump)
+        return np.logaddexp(np.log1p(-probability) + calm, np.log(probability) + jumped)
+
+    def with_resolution(self, resolution: Float[np.ndarray, " d"], step: float) -> "DisplacementMoments":
+        """Replaces the calm noise of coordinates that have a resolution by it."""
+        noisy = resolution == 0
+        return self._replace(noise=self.noise * np.outer(noisy, noisy) + np.diag(resolution**2 / step))
+
+
+class TransitionSample:
+    """Some transitions in the coordinates of training, as the law to be learned sees them.
+
+    Attributes:
+        x: States; coordinates on which the law does not depend are zero.
+        displacement: Displacements of the coordinates that are learned.
+        step: Times between.
+        typical_step: Their median.
+        free: Indices of the coordinates that are learned.
+        deviation: Standard deviations of these.
+        origin: The user's zero.
+        near_zero: Size below which a state counts as zero.
+        amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it.
+    """
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        coordinates: Coordinates,
+        constraint: KinematicConstraint | None,
+        near_zero_share: float,
+    ):
+        x = coordinates.to(transitions.x)
+        self.constraint = constraint
+        self.free: Int[np.ndarray, " r"] = (
+            np.arange(coordinates.dimension) if constraint is None else np.array(constraint.free)
+        )
+        self.deviation = x.std(axis=0)[self.free]
+        self.x: Float[np.ndarray, "t d"] = x if constraint is None else constraint.seen(x)
+        self.displacement: Float[np.ndarray, "t r"] = coordinates.displacement_to(transitions.displacement)[
+            :, self.free
+        ]
+        self.step: Float[np.ndarray, " t"] = coordinates.step_to(transitions.step)
+        self.typical_step = float(np.median(self.step))
+        self.origin, self.near_zero = near_zero(self.x, coordinates, near_zero_share)
+        self.amplitude = np.sqrt(self.near_zero**2 + (self.x - self.origin) ** 2)[:, self.free]
+
+    @property
+    def velocity(self) -> Float[np.ndarray, "t r"]:
+        """Displacements over their steps."""
+        return self.displacement / self.step[:, None]
+
+    def moments(self, displacement: Float[np.ndarray, "t r"], jumps: bool, noiseless: float) -> DisplacementMoments:
+        """Computes the moments of displacements over these steps.
+
+        Args:
+            displacement: Displacements, or what is left of them.
+            jumps: Whether some of them are jumps.
+            noiseless: Noise of a step, in standard deviations, that counts as none.
+
+        Returns:
+            Their moments.
+        """
+        found = moments_with_jumps if jumps else moments_without_jumps
+        return found(displacement, self.step, noiseless * self.deviation)
+
+
+def moments_without_jumps(
+    displacement: Float[np.ndarray, "t d"],
+    step: Float[np.ndarray, " t"],
+    least: Float[np.ndarray, " d"] | float = 0.0,
+) -> DisplacementMoments:
+    """Computes the moments of displacements without jumps.
+
+    Args:
+        displacement: The displacements.
+        step: Their times.
+        least: Noise of a step below which none can be told from it.
+
+    Returns:
+        Moments with a rate of zero.
+    """
+    calm = np.zeros(len(step))
+    return DisplacementMoments(*_covariances(displacement, step, calm, least), 0.0, calm)
+
+
+def moments_with_jumps(
+    displacement: Float[np.ndarray, "t d"],
+    step: Float[np.ndarray, " t"],
+    least: Float[np.ndarray, " d"] | float = 0.0,
+    iterations: int = 20,
+    tolerance: float = 1e-3,
+) -> DisplacementMoments:
+    """Tells calm displacements from jumps by expectation maximisation.
+
+    Args:
+        displacement: The displacements.
+        step: Their times.
+        least: Noise of a step below which none can be told from it.
+        iterations: How many at most.
+        tolerance: Change of a jump's probability below which it ends.
+
+    Returns:
+        The moments.
+    """
+    jumped = _largest(motion_size(displacement, step))
+    noise, jump = _covariances(displacement, step, jumped, least)
+    for _ in range(iterations):
+        probability = np.clip(jumped.mean(), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        calm, before = displacement_density(displacement, step, noise), jumped
+        jumped = expit(logit(probability) + displacement_density(displacement, step, noise, jump) - calm)
+        noise, jump = _covariances(displacement, step, jumped, least)
+        if np.abs(jumped - before).max() < tolerance:
+            break
+    rate = max(float(jumped.mean()), LEAST_PROBABILITY) / float(step.mean())
+    return DisplacementMoments(noise, jump, rate, jumped)
+
+
+def displacement_density(
+    displacement: Float[np.ndarray, "t d"],
+    step: Float[np.ndarray, " t"],
+    noise: Float[np.ndarray, "d d"],
+    jump: Float[np.ndarray, "d d"] | float = 0.0,
+) -> Float[np.ndarray, " t"]:
+    """Computes log G_{0, s·C + G} of displacements; there is one matrix to factorise where all steps are equal."""
+    rounding = 1e-9
+    different = step if np.ptp(step) > rounding * step[0] else step[:1]
+    return log_normal_density(displacement, different[:, None, None] * noise + jump)
+
+
+def near_zero(
+    x: Float[np.ndarray, "t d"], coordinates: Coordinates, share: float
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
+    """Finds the user's zero in the coordinates of training, and a size below which a state counts as zero.
+
+    Args:
+        x: States in the coordinates of training.
+        coordinates: These.
+        share: That size over the median distance of the states from zero.
+
+    Returns:
+        The zero and the size, coordinate by coordinate.
+    """
+    origin = coordinates.to(np.zeros(x.shape[1]))
+    away = np.median(np.abs(x - origin), axis=0)
+    return origin, share * np.where(away > 0, away, 1.0)
+
+
+def _largest(size: Float[np.ndarray, " t"], share: float = 0.05) -> Float[np.ndarray, " t"]:
+    """1 for about a ``share`` of the largest, with ties unless half of all tie: the first guess of jumps."""
+    threshold = np.quantile(size, 1 - share)
+    tied = size >= threshold
+    return (tied if tied.mean() < 0.5 else size > threshold).astype(float)
+
+
+def _covariances(displacement, step, jumped, least) -> tuple[Float[np.ndarray, "d d"], Float[np.ndarray, "d d"]]:
+    """Covariance of the calm motion per unit time, and of the jumps; positive definite also where nothing moves."""
+    calm = 1 - jumped
+    noise = (displacement.T * (calm / step)) @ displacement / max(calm.sum(), 1.0)
+    noise = _positive(noise + np.diag(np.maximum(least**2 / np.median(step) - np.diag(noise), 0.0)))
+    total = (displacement.T * jumped) @ displacement / max(jumped.sum(), 1.0)
+    return noise, _positive(total)
+
+
+def _positive(covariance: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
+    diagonal = np.diag(covariance)
+    floor = np.maximum(1e-6 * diagonal, 1e-12 * diagonal.max() if diagonal.any() else 1.0)
+    return covariance + np.diag(floor)

@@ -1,0 +1,299 @@
+"""Where a fit begins: networks and polynomials at the data's own averages, in any form of the law."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from jaxtyping import Bool, Float, PRNGKeyArray
+
+from nke.arrays import cholesky
+from nke.data import Coordinates, Trajectories, Transitions
+from nke.fitting.batches import float32
+from nke.fitting.decisions import Decision
+from nke.fitting.form import POLYNOMIAL_NOISE_FORMS, ModelForm
+from nke.fitting.initial_jump_law import initial_jump_law, series_order, share_explained_by_state
+from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.least_squares import DriftRegression
+from nke.fitting.rules import SelectionRules
+from nke.operators import (
+    Advection,
+    ConstantFactor,
+    DiagonalFactor,
+    Diffusion,
+    DriftNetwork,
+    FullFactor,
+    Generator,
+    JumpNetwork,
+    KinematicConstraint,
+    KineticDrift,
+    KineticFactor,
+    KineticJump,
+    PoissonJump,
+    RelativeFactor,
+)
+
+FACTORS = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor, "relative": RelativeFactor}
+Keys = Callable[[], PRNGKeyArray]
+
+
+class NetworkOptions(Protocol):
+    """What a method says about the networks."""
+
+    @property
+    def components(self) -> int | None:
+        """Gaussians in the law of a jump; None: as many as the data supports."""
+
+    @property
+    def jump_shapes(self) -> str | None:
+        """Whether their shapes depend on the state; None: decided from the data."""
+
+    @property
+    def width(self) -> int:
+        """Units of a layer."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """Hidden layers."""
+        ...
+
+
+class InitialModel:
+    """Starting values for a law of any form, from averages and least squares.
+
+    Attributes:
+        sample: The transitions that averages are taken over.
+        moments: Of their displacements.
+        residual: Displacements without a quadratic drift.
+        noiseless: Coordinates whose calm motion a quadratic drift explains without any noise.
+        state_dependent_shapes: Whether means and covariances of the jumps depend on the state.
+        decisions: What was decided about noise and jumps.
+    """
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        coordinates: Coordinates,
+        jumps: bool,
+        options: NetworkOptions,
+        seed: int,
+        rules: SelectionRules,
+        constraint: KinematicConstraint | None = None,
+        names: tuple[str, ...] = (),
+    ):
+        """Takes the averages.
+
+        Args:
+            transitions: Some transitions in the user's units.
+            coordinates: Those of training.
+            jumps: Whether the law has jumps.
+            options: Sizes of the networks and what is said about jumps.
+            seed: Of what is drawn at random.
+            rules: Thresholds for noise and jumps.
+            constraint: What is known of positions and velocities.
+            names: Of the coordinates, for the decisions.
+        """
+        self.jumps, self.options, self.rules, self.constraint = jumps, options, rules, constraint
+        self.decisions: list[Decision] = []
+        sample = self.sample = TransitionSample(transitions, coordinates, constraint, rules.near_zero)
+        self.moments = self._moments(sample.displacement)
+        self.residual = self.regression("constant").residual()
+        self.residual_moments = self._moments(self.residual)
+        self.noiseless: Bool[np.ndarray, " r"] = self._without_noise()
+        if self.noiseless.any():
+            self.moments = self.moments.with_resolution(self.resolution, sample.typical_step)
+            self.decisions.append(self._resolution_decision(names))
+        self.mixture = None
+        if jumps:
+            self.mixture = initial_jump_law(
+                self.moments,
+                sample.displacement,
+                sample.step,
+                options.components,
+                seed,
+                rules,
+                without_noise=bool(self.noiseless.all()),
+            )
+        self.state_dependent_shapes = self._shapes_depend_on_state()
+
+    @property
+    def resolution(self) -> Float[np.ndarray, " r"]:
+        """Resolution with which coordinates without noise are scored; zero for the others."""
+        return np.where(self.noiseless, self.rules.resolution * self.sample.deviation, 0.0)
+
+    def regression(self, noise: str) -> DriftRegression:
+        """Gives the least squares of the drift for a form of the noise."""
+        return self._relative_regression if noise == "relative" else self._constant_regression
+
+    @cached_property
+    def _constant_regression(self) -> DriftRegression:
+        return DriftRegression(self.sample, self.moments.jumped, "constant", self.rules)
+
+    @cached_property
+    def _relative_regression(self) -> DriftRegression:
+        return DriftRegression(self.sample, self.moments.jumped, "relative", self.rules)
+
+    @property
+    def likelier_regression(self) -> DriftRegression:
+        """Least squares for the likelier form of the noise."""
+        return self.regression(self.likelier_noise)
+
+    @property
+    def likelier_noise(self) -> str:
+        """Constant or relative noise, whichever explains better what a quadratic drift leaves."""
+        return "constant" if self._relative_gain < 0 else "relative"
+
+    def plausible_noise(self) -> list[str]:
+        """Lists the forms of the noise worth a trial, the simplest first.
+
+        Constant and relative noise exclude each other where one explains far better what a quadratic drift leaves.
+        """
+        if self.noiseless.any():
+            return ["constant"] if self.noiseless.all() else ["constant", "plain"]
+        gain, margin = self._relative_gain, self.rules.noise_form_gain
+        return [*(["constant"] if gain < margin else []), "plain", *(["relative"] if gain > -margin else [])]
+
+    def polynomial_forms(self, noise: str | None) -> list[ModelForm]:
+        """Lists the polynomial laws worth a try, lower degrees first.
+
+        Args:
+            noise: The form of the noise as asked; None: the likelier one.
+
+        Returns:
+            Forms without networks; none where noise or jumps need them.
+        """
+        if self.state_dependent_shapes or self.noiseless.any() or noise not in (None, *POLYNOMIAL_NOISE_FORMS):
+            return []
+        noise = noise or self.likelier_noise
+        return [ModelForm(noise, degree=degree, networks=False) for degree in self.regression(noise).degrees()]
+
+    def generator(self, form: ModelForm, keys: Keys) -> Generator:
+        """Builds a law of a form at its starting values.
+
+        Args:
+            form: Of the law.
+            keys: Gives random keys for the weights of the networks.
+
+        Returns:
+            The law.
+        """
+        sizes = self._sizes(form)
+        drift, factor = self.drift(form, keys()), self._factor(form, sizes, keys())
+        measure, order = self._jump(sizes, keys()) if self.jumps else (None, 1)
+        if self.constraint is not None:
+            factor = KineticFactor(factor, self.constraint)
+            measure = measure and KineticJump(measure, self.constraint)
+        jump = None if measure is None else PoissonJump(measure, order)
+        return Generator(Advection(drift), Diffusion(factor), jump, self.constraint)
+
+    def drift(self, form: ModelForm, key: PRNGKeyArray) -> DriftNetwork | KineticDrift:
+        """Builds the drift: speeds of order one, and the polynomial by least squares."""
+        sample = self.sample
+        speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
+        scale, inputs = float32(np.where(speed > 0, speed, 1.0)), sample.x.shape[1]
+        drift = DriftNetwork(scale, **self._sizes(form), degree=form.degree, inputs=inputs, key=key)
+        coefficients = self.regression(form.noise).coefficients(form.degree, midpoint=not form.networks)
+        drift = drift.starting_from(*map(float32, coefficients))
+        return drift if self.constraint is None else KineticDrift(drift, self.constraint)
+
+    def _moments(self, displacement: Float[np.ndarray, "t r"]):
+        return self.sample.moments(displacement, self.jumps, self.rules.noiseless)
+
+    def _without_noise(self) -> Bool[np.ndarray, " r"]:
+        noise = np.sqrt(self.sample.typical_step * np.diag(self.residual_moments.noise))
+        return noise < 2 * self.rules.noiseless * self.sample.deviation
+
+    def _resolution_decision(self, names: tuple[str, ...]) -> Decision:
+        still = [names[int(i)] if names else str(i) for i in self.sample.free[self.noiseless]]
+        return Decision(
+            "Which coordinates have no noise of their own?",
+            ", ".join(still),
+            {"resolution of the score, in standard deviations": self.rules.resolution},
+            f"those whose calm motion a quadratic drift explains to {2 * self.rules.noiseless:g} standard deviations "
+            "a step; their motion is scored with that resolution, which is no part of the law",
+            "resolution",
+        )
+
+    def _shapes_depend_on_state(self) -> bool:
+        asked, rules = self.options.jump_shapes, self.rules
+        if asked is not None or self.mixture is None:
+            return asked == "state-dependent"
+        share, chance = share_explained_by_state(
+            self.mixture, self.residual, self.moments.jumped, self.sample.x, rules.state_dependent_deviations
+        )
+        found = share > max(rules.state_dependent_share, chance)
+        self.decisions.append(
+            Decision(
+                "Do the shapes of the jumps depend on the state?",
+                "yes" if found else "no",
+                {"share of the jumps' variance that the state explains": share, "share by chance": chance},
+                f"yes above {rules.state_dependent_share:.0%} and above chance",
+                "jump shapes",
+            )
+        )
+        return bool(found)
+
+    @cached_property
+    def _relative_gain(self) -> float:
+        """Nats per transition by which relative noise explains better what a quadratic drift leaves."""
+        sample, rest = self.sample, self.residual
+        scaled = rest / sample.amplitude
+        relative = self._moments(scaled).log_prob(scaled, sample.step) - np.log(sample.amplitude).sum(axis=1)
+        return float(np.mean(relative - self.residual_moments.log_prob(rest, sample.step)))
+
+    def _jump(self, sizes: dict[str, int], key: PRNGKeyArray) -> tuple[JumpNetwork, int]:
+        """The jump measure, and how many jumps of a step to tell apart."""
+        moments, mixture, step = self.moments, self.mixture, self.sample.typical_step
+        components = mixture.components if mixture else self.options.components or 1
+        size, noise = np.sqrt(np.diag(moments.jump)), np.sqrt(step) * np.asarray(cholesky(moments.noise))
+        network = JumpNetwork(
+            float32(size),
+            float32(noise),
+            moments.rate,
+            components,
+            state_dependent_shapes=self.state_dependent_shapes,
+            inputs=self.sample.x.shape[1],
+            **sizes,
+            key=key,
+        )
+        if mixture is not None and components > 1:
+            network = network.starting_from(mixture)
+        return network, series_order(moments.rate * step, components, self.rules)
+
+    def _sizes(self, form: ModelForm) -> dict[str, int]:
+        """Width and depth of the networks."""
+        return {"width": self.options.width, "depth": self.options.depth if form.networks else 0}
+
+    def _factor(self, form: ModelForm, sizes: dict[str, int], key: PRNGKeyArray) -> Any:
+        """The noise; without networks it starts independent, so that correlations are parameters to be dropped."""
+        factor = cholesky if form.networks else lambda noise: np.diag(np.sqrt(np.diag(noise)))
+        sample = self.sample
+        if form.noise != "relative":
+            noise = (self.moments if form.networks else self.residual_moments).noise
+            return FACTORS[form.noise](float32(factor(noise)), **sizes, inputs=sample.x.shape[1], key=key)
+        displacement = sample.displacement if form.networks else self.regression("relative").residual()
+        noise = self._moments(displacement / sample.amplitude).noise
+        near_zero = sample.near_zero if form.networks else self.rules.near_zero_polynomial * sample.near_zero
+        start, origin, size = map(float32, (factor(noise), sample.origin, near_zero))
+        noisy = None if self.constraint is None else self.constraint.free
+        return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, key=key)
+
+
+def initial_generator(
+    data: Trajectories, coordinates: Coordinates, options: NetworkOptions, keys: Keys, seed: int
+) -> Generator:
+    """Builds a law without jumps at the data's averages: linear drift by least squares, noise of any form.
+
+    Args:
+        data: Recorded trajectories.
+        coordinates: Those of training.
+        options: Sizes of the networks.
+        keys: Gives random keys for their weights.
+        seed: Of what is drawn at random.
+
+    Returns:
+        The law.
+    """
+    initial = InitialModel(data.transitions(), coordinates, False, options, seed, SelectionRules())
+    return initial.generator(ModelForm("plain"), keys)

@@ -1,0 +1,214 @@
+"""Polynomial laws: drift by powers of the state, noise constant or in proportion to it, jumps alike everywhere.
+
+Maximum likelihood by Newton's method from least squares, without the terms that the data does not support; then a score
+test says whether the law shows lack of fit in some part of the states.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.data import Coordinates, Trajectories
+from nke.errors import DivergenceError, InputError
+from nke.fitting.batches import Steps
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss
+from nke.fitting.decisions import Decision
+from nke.fitting.equation import Equation
+from nke.fitting.form import ModelForm
+from nke.fitting.newton import BATCH, Newton, Sums
+from nke.fitting.optimiser import Outcome
+from nke.fitting.polynomial_parameters import PolynomialParameters
+from nke.fitting.score_test import ScoreTest, score_test
+from nke.fitting.stability import diverges
+from nke.operators import Generator
+
+if TYPE_CHECKING:
+    from nke.fitting.search import Search
+
+FROM_AFAR = Newton(iterations=40, tolerance=5.0)  # over one batch, whose maximum chance moves by more
+BEFORE_DROPPING = Newton(tolerance=1.0)  # before terms are dropped that cost a few nats
+TO_THE_END = Newton()
+ON_ALL = Newton(iterations=2)  # from the maximum over a part of the transitions
+
+
+@dataclass(frozen=True)
+class PolynomialFit(LawFit):
+    """A polynomial law at its maximum likelihood.
+
+    Attributes:
+        law: Its parameters.
+        information: Of the parameters.
+    """
+
+    law: PolynomialParameters | None = None
+    information: Float[np.ndarray, "p p"] | None = None
+
+    def equation(self, data: Trajectories, coordinates: Coordinates) -> Equation | None:
+        """Writes the law in the user's units, noise and jumps too unless they are networks."""
+        assert self.law is not None
+        assert self.information is not None
+        noise = None if self.form.networks else self.form.noise
+        return self.law.equation(self.information, data, coordinates, noise)
+
+
+@dataclass(frozen=True)
+class PolynomialLaw(Candidate):
+    """A polynomial law of one form.
+
+    Attributes:
+        form: Its degree, noise and sub-steps.
+        known: A law of the same degree with other sub-steps to start from.
+    """
+
+    form: ModelForm
+    known: Generator | None = None
+
+    def initial(self, problem: Problem) -> Generator:
+        """Starts at the law that is known, or at least squares."""
+        return self.known or problem.initial.generator(self.form, problem.trainer.key)
+
+    def fit(self, problem: Problem) -> PolynomialFit:
+        """Maximises the likelihood by Newton's method; where that gets stuck, after a short training."""
+        begin, trainer = self.initial(problem), problem.trainer
+        few = problem.only_valid(problem.data.sample(BATCH))
+        with trainer.clock("Newton's method"):
+            advance = trainer.run.progress("Newton's method, from afar", FROM_AFAR.iterations)
+            law, near = self._approach(begin, few, problem, advance)
+        if not near:
+            loss = TransitionLoss(problem.transition_rule(self.form))
+            begin = trainer.train(f"polynomial, {self}", loss, begin, problem.data, problem.rules.trial_steps)
+            law, _ = self._approach(begin, few, problem)
+        return fitted_polynomial(self.form, law, problem)
+
+    def _approach(
+        self, begin: Generator, few: Steps, problem: Problem, advance=lambda iterations: None
+    ) -> tuple[PolynomialParameters, bool]:
+        """Newton's method from afar, over few transitions; and whether it came close to their maximum."""
+        law = PolynomialParameters.of(begin, problem.initial.sample.origin, problem.rules.origin_distance)
+        vector, outcome, _ = FROM_AFAR.run(problem.transition_rule(self.form), law.vector, few, advance)
+        return replace(law, vector=vector), outcome is Outcome.CONVERGED
+
+
+def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Problem) -> PolynomialFit:
+    """Finds the maximum of the likelihood without terms that the data does not support, and tests it.
+
+    Args:
+        form: Of the law.
+        law: Its parameters near the maximum.
+        problem: Transitions and thresholds.
+
+    Returns:
+        The law with its score tests.
+
+    Raises:
+        DivergenceError: If the likelihood or its derivatives are not finite.
+    """
+    rule, trainer, most = problem.transition_rule(form), problem.trainer, problem.rules.averaged_transitions
+    some = problem.only_valid(problem.data.sample(most))
+    advance = trainer.run.progress("Newton's method", BEFORE_DROPPING.iterations + TO_THE_END.iterations)
+
+    def maximum(newton: Newton, law: PolynomialParameters, steps: Steps) -> tuple[PolynomialParameters, Sums]:
+        vector, outcome, sums = newton.run(rule, law.vector, steps, advance)
+        if outcome is Outcome.NOT_FINITE:
+            raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
+        return replace(law, vector=vector), sums
+
+    with trainer.clock("Newton's method"):
+        law, sums = maximum(BEFORE_DROPPING, law, some)
+        law = law.supported(sums.information, len(some.step))
+        law, sums = maximum(TO_THE_END, law, some)
+        if problem.data.training.blocks > most:
+            law, sums = maximum(ON_ALL, law, problem.only_valid(Steps(*problem.data.training.arrays)))
+        scores = law.vector.scores(rule, some)
+    losses = -law.vector.log_prob(rule, problem.held_out)
+    return PolynomialFit(
+        form,
+        law.generator,
+        losses,
+        law.count,
+        problem.valid(problem.held_out),
+        _score_tests(law, scores, some, problem),
+        law,
+        sums.information,
+    )
+
+
+def _score_tests(
+    law: PolynomialParameters, scores: Float[np.ndarray, "t p"], some: Steps, problem: Problem
+) -> dict[str, ScoreTest]:
+    jumped = float(problem.initial.moments.jumped.mean())
+    return {
+        group.name: score_test(
+            scores[:, group.places],
+            problem.visible(some),
+            problem.rules,
+            same_information=group.name != "drift",
+            informative_fraction=jumped if group.name == "jumps" else 1.0,
+        )
+        for group in law.groups()
+    }
+
+
+class PolynomialFamily(Family):
+    """Polynomial laws, lower degrees and fewer sub-steps first, until one shows no lack of fit."""
+
+    name = "polynomial"
+
+    def propose(self, search: "Search") -> Iterator[PolynomialLaw]:
+        """Yields laws of higher degree only where the drift shows lack of fit."""
+        problem, before = search.problem, None
+        if problem.options.networks:
+            return
+        forms = problem.initial.polynomial_forms(problem.options.noise)
+        # Sub-steps cost no parameters, so they come before a higher degree.
+        for form in [replace(simple, substeps=n) for simple in forms for n in self._substeps(simple, problem)]:
+            best = search.best
+            if best is not None and (
+                form.substeps < best.form.substeps or (form.degree > best.form.degree and best.passes("drift"))
+            ):
+                continue
+            same_degree = before is not None and before.form.degree == form.degree
+            yield PolynomialLaw(form, before.generator if before is not None and same_degree else None)
+            before = search.trials[-1].fit or before
+            if search.best is not None and search.best.passes_score_test:
+                break
+        if search.best is None and problem.options.networks is False:
+            tried = "; ".join(f"{trial.candidate}: {trial.failure or 'diverges'}" for trial in search.trials)
+            raise InputError(
+                "networks=False, but noise or jumps depend on the state in a way that needs them, or every polynomial "
+                f"drift diverges in simulation ({tried or 'none was tried'}); say networks=None"
+            )
+
+    def compare(self, fit: LawFit, search: "Search") -> Comparison:
+        """Takes the law that predicts held-out transitions best, if it does not diverge in simulation."""
+        sample = search.problem.initial.sample
+        away = diverges(fit.generator, sample.x, sample.typical_step, search.problem.rules)
+        return Comparison(not away and (search.best is None or fit.loss < search.best.loss), diverges=away)
+
+    def explain(self, search: "Search") -> list[Decision]:
+        """Says which polynomial laws were tried, and their lack of fit."""
+        if not search.trials:
+            return []
+        rules, best = search.problem.rules, search.best
+        answer = "none" if best is None else f"{best.form}" + ("" if best.passes_score_test else ", with lack of fit")
+        return [
+            Decision(
+                "Which polynomial law?",
+                answer,
+                {str(trial.candidate): trial.evidence() for trial in search.trials},
+                "the best held-out score; no lack of fit where the score test finds no more than "
+                f"{rules.lack_of_fit_nats:g} nats and {rules.lack_of_fit_deviations:g} standard deviations",
+                "polynomial",
+            )
+        ]
+
+    def _substeps(self, form: ModelForm, problem: Problem) -> tuple[int, ...]:
+        """Numbers of sub-steps to try."""
+        if form.noise != "relative" or not problem.open_substeps:
+            return (problem.options.substeps or 1,)
+        sample = problem.initial.sample
+        change = problem.initial.likelier_regression.relative_drift_change(sample.x, sample.step)
+        return (2, 4) if np.median(change) > problem.rules.fast_drift_change else (1, 2, 4)

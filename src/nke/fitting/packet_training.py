@@ -1,0 +1,186 @@
+"""The paper's training on packets, one function for each step: advection, diffusion, jumps."""
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from nke.arrays import cholesky
+from nke.data import Coordinates, Transitions
+from nke.fitting.batches import Blocks
+from nke.fitting.packet_losses import (
+    AdvectionLoss,
+    DiffusionLoss,
+    JumpLoss,
+    Particles,
+    covariance_growth,
+    jump_clouds,
+    mean_growth,
+    mean_square_velocity,
+)
+from nke.fitting.training import Trainer
+from nke.operators import (
+    Advection,
+    ConstantFactor,
+    DiagonalFactor,
+    Diffusion,
+    DriftNetwork,
+    FullFactor,
+    MixtureDensityNetwork,
+)
+from nke.packets import build_packets, group_by_time
+
+FACTORS = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor}
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Forms packets of transitions, in dimensionless coordinates.
+
+    Attributes:
+        coordinates: Those of training.
+        neighbours: κ_nn, the particles of a packet.
+        pool: Whether packets are formed in the cloud of all time steps.
+        rng: Source of random numbers.
+    """
+
+    coordinates: Coordinates
+    neighbours: int
+    pool: bool
+    rng: np.random.Generator
+
+    def __call__(self, part: Transitions, jumped: Bool[np.ndarray, " t"] | None = None) -> Particles:
+        """Forms the packets of a part of the data.
+
+        Args:
+            part: Transitions.
+            jumped: Which of them are jumps; None: none.
+
+        Returns:
+            Particles and the packets that hold them.
+        """
+        group = None if self.pool else group_by_time(part.time, part.step)
+        x = self.coordinates.to(part.x)
+        packets = build_packets(x, group, self.neighbours, self.rng)
+        return Particles(
+            x=jnp.asarray(x, jnp.float32),
+            y=jnp.asarray(self.coordinates.to(part.y), jnp.float32),
+            displacement=jnp.asarray(self.coordinates.displacement_to(part.displacement), jnp.float32),
+            step=jnp.asarray(self.coordinates.step_to(part.step), jnp.float32),
+            jumped=jnp.zeros(len(part), bool) if jumped is None else jnp.asarray(jumped),
+            particles=jnp.asarray(packets.particles),
+            members=jnp.asarray(packets.members),
+        )
+
+
+def train_advection(calm: list[Particles], width: int, depth: int, trainer: Trainer) -> Advection:
+    """Learns the drift from the mean motion of packets.
+
+    Args:
+        calm: Packets without jumps, to train on and held out.
+        width: Units of a layer.
+        depth: Hidden layers.
+        trainer: Runs the training.
+
+    Returns:
+        The advection.
+    """
+    scale = jnp.sqrt(mean_square_velocity(calm[0]))
+    network = DriftNetwork(jnp.where(scale > 0, scale, 1.0), width, depth, key=trainer.key())
+    training, held_out = (Blocks(part, *part.particles.shape) for part in calm)
+    return Advection(trainer.train("advection", AdvectionLoss(), network, (training, held_out)))
+
+
+def train_diffusion(
+    advection: Advection, calm: list[Particles], noise: str, width: int, depth: int, trainer: Trainer
+) -> Diffusion:
+    """Learns the diffusion from the growth of packet covariances.
+
+    Args:
+        advection: The learned drift.
+        calm: Packets without jumps, to train on and held out.
+        noise: Form of the noise, one of ``FACTORS``.
+        width: Units of a layer.
+        depth: Hidden layers.
+        trainer: Runs the training.
+
+    Returns:
+        The diffusion.
+    """
+    growth = [eqx.filter_jit(covariance_growth)(advection, part) for part in calm]
+    start = _positive_factor(np.asarray(mean_growth(growth[0]), np.float64))
+    sizes = np.linalg.norm(start, axis=1)
+    network = FACTORS[noise](jnp.asarray(start, jnp.float32), width, depth, key=trainer.key())
+    loss = DiffusionLoss(jnp.asarray(np.outer(sizes, sizes), jnp.float32) * jnp.mean(calm[0].step))
+    training, held_out = (Blocks(part, *part.data.particles.shape) for part in growth)
+    return Diffusion(trainer.train("diffusion", loss, network, (training, held_out)))
+
+
+def train_jumps(
+    advection: Advection,
+    diffusion: Diffusion,
+    marked: list[Particles],
+    network: MixtureDensityNetwork,
+    smoothness: float,
+    least_share: float,
+    trainer: Trainer,
+) -> MixtureDensityNetwork:
+    """Learns the law of displacements by jumps over one step.
+
+    Args:
+        advection: The learned drift.
+        diffusion: The learned diffusion.
+        marked: Packets with flags for jumps, to train on and held out.
+        network: Where it starts.
+        smoothness: Penalty on its slope.
+        least_share: Share of all jumps below which a component is dropped.
+        trainer: Runs the training.
+
+    Returns:
+        The network without components that hardly any jump uses.
+    """
+    clouds = [eqx.filter_jit(jump_clouds)(advection, diffusion, part) for part in marked]
+    training, held_out = (Blocks(cloud, *part.particles.shape) for cloud, part in zip(clouds, marked, strict=True))
+    learned = trainer.train("jumps", JumpLoss(smoothness), network, (training, held_out))
+    return _prune(learned, clouds[0].centre, least_share)
+
+
+def initial_jump_network(
+    jumps: Float[np.ndarray, "n d"], share: float, components: int, width: int, depth: int, trainer: Trainer
+) -> MixtureDensityNetwork:
+    """Builds the jump network at the size and share of the jumps that were found.
+
+    Args:
+        jumps: Their displacements, in the coordinates of training.
+        share: Of the increments that are jumps.
+        components: Gaussians besides "no jump".
+        width: Units of a layer.
+        depth: Hidden layers.
+        trainer: Gives the random key.
+
+    Returns:
+        The network.
+    """
+    size = np.sqrt(np.mean(jumps**2, axis=0))
+    size = jnp.asarray(np.maximum(size, 1e-3 * size.max()), jnp.float32)
+    probability = float(np.clip(share, 1e-6, 0.5))
+    return MixtureDensityNetwork(size, probability, components, width, depth, key=trainer.key())
+
+
+def _positive_factor(spread: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
+    """Lower factor of the data's mean diffusion tensor, lifted where sampling noise made it negative."""
+    values, vectors = np.linalg.eigh(spread)
+    top = values.max() if values.max() > 0 else 1.0
+    return np.asarray(cholesky((vectors * np.maximum(values, 1e-6 * top)) @ vectors.T))
+
+
+def _prune(network: MixtureDensityNetwork, centres: jax.Array, least_share: float) -> MixtureDensityNetwork:
+    """Drops the components that carry almost none of the jumps."""
+    h = jax.vmap(network)(centres.reshape(-1, centres.shape[-1]))
+    leaving = -jnp.expm1(h.log_no_jump)
+    share = np.asarray(leaving @ h.shares / jnp.sum(leaving))
+    keep = [k for k in range(network.components) if share[k] > least_share]
+    return network if len(keep) == network.components else network.prune(keep)

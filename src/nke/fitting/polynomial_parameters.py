@@ -1,0 +1,273 @@
+"""The parameters of a polynomial law in one vector: which of them the data supports, and the law as an equation."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from nke.data import Coordinates, Trajectories
+from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term, coefficient_unit
+from nke.fitting.newton import ParameterVector, inverse_information
+from nke.operators import Generator, KineticDrift, monomials, multiplied, trainable
+
+
+class ParameterGroup(NamedTuple):
+    """Parameters of one coefficient that are the same in every state.
+
+    Attributes:
+        name: Drift, noise or jumps.
+        places: Where they are in the vector.
+    """
+
+    name: str
+    places: Int[np.ndarray, " n"]
+
+
+@dataclass(frozen=True)
+class PolynomialParameters:
+    """The parameters of a law whose drift is a polynomial of x as the user counts it.
+
+    Attributes:
+        vector: All of them.
+        from_zero: Whether x is counted from the user's zero; otherwise, where that is far, from the mean of the data.
+        free: Indices of the coordinates that are learned.
+    """
+
+    vector: ParameterVector
+    from_zero: bool
+    free: Int[np.ndarray, " r"]
+
+    @classmethod
+    def of(
+        cls,
+        generator: Generator,
+        zero: Float[np.ndarray, " d"],
+        origin_distance: float,
+        only_drift: bool = False,
+    ) -> "PolynomialParameters":
+        """Collects the parameters of a law.
+
+        Args:
+            generator: The law.
+            zero: The user's zero in the coordinates of training.
+            origin_distance: How far it may be from the data to count from it.
+            only_drift: Whether noise and jumps stay as they are, so that they may have networks.
+
+        Returns:
+            The parameters, all of them active.
+        """
+        mask = trainable(generator)
+        if only_drift:
+            mask = eqx.tree_at(lambda g: g.advection, jax.tree.map(lambda _: False, mask), mask.advection)
+        from_zero = bool(np.abs(zero).max() <= origin_distance)
+        degree = _polynomial(generator.advection.drift).body.degree
+        basis = (lambda places: _change_of_basis(places, zero, degree)) if from_zero else None
+        vector = ParameterVector.of(generator, mask, basis)
+        free = np.arange(len(zero)) if generator.constraint is None else np.array(generator.constraint.free)
+        return cls(vector, from_zero, free)
+
+    @property
+    def generator(self) -> Generator:
+        """The law with these parameters."""
+        return self.vector.generator
+
+    @property
+    def count(self) -> int:
+        """How many of them are not zero."""
+        return int(self.vector.active.sum())
+
+    def groups(self) -> list[ParameterGroup]:
+        """Lists drift, noise and jumps: their parameters beside the slopes of the drift."""
+        _, constants = _drift_places(self.vector.places)
+        noise = [a.ravel().astype(int) for a in jax.tree.leaves(self.vector.places.diffusion)]
+        jumps = [a.ravel().astype(int) for a in jax.tree.leaves(self.vector.places.jump)]
+        named = {"drift": [constants], "noise": noise, "jumps": jumps}
+        return [ParameterGroup(name, np.concatenate(places)) for name, places in named.items() if places]
+
+    def supported(self, information: Float[np.ndarray, "p p"], transitions: int) -> "PolynomialParameters":
+        """Sets parameters that are not supported by the data to zero, one by one.
+
+        These are coefficients of the drift, correlations of noise and jumps between coordinates, means of jumps. The
+        likelihood is taken as quadratic around its maximum. What is dropped costs it less than log(n)/2 each. Where the
+        data cannot tell terms apart, the coordinate itself is kept.
+
+        Args:
+            information: At the maximum of the likelihood.
+            transitions: Their number n.
+
+        Returns:
+            The maximum under the restriction.
+        """
+        known, best = np.diag(information) > 0, self.vector.values
+        active = self.vector.active & known
+        slopes, constants = _drift_places(self.vector.places)
+        itself = np.diag(slopes[:, self.free])
+        others = np.setdiff1d(np.concatenate([constants, slopes.ravel()]), itself)
+        others = np.concatenate([others, *self._correlations()])
+        if jax.tree.leaves(self.vector.places.jump):
+            others = np.concatenate([others, self.vector.places.jump.network.means.ravel().astype(int)])
+        while True:
+            on, off = np.flatnonzero(active), np.flatnonzero(~active & known)
+            covariance = inverse_information(information[np.ix_(on, on)])
+            found = np.zeros_like(best)  # the maximum under the restriction, from the one without it
+            found[on] = best[on] + covariance @ information[np.ix_(on, off)] @ best[off]
+            wald = np.full(len(best), np.inf)
+            wald[on] = found[on] ** 2 / np.diag(covariance)
+            weakest = [places[np.argmin(wald[places])] for places in (others, itself)]
+            weakest = [place for place in weakest if wald[place] < np.log(transitions)]
+            if not weakest:
+                return replace(self, vector=replace(self.vector, values=found, active=active))
+            active[weakest[0]] = False
+
+    def equation(
+        self,
+        information: Float[np.ndarray, "p p"],
+        data: Trajectories,
+        coordinates: Coordinates,
+        noise: str | None,
+    ) -> Equation:
+        """Writes the law in the user's units.
+
+        Args:
+            information: At the maximum of the likelihood.
+            data: Whose names and units are used.
+            coordinates: Those of training.
+            noise: Form of the noise if it has few parameters; None where noise and jumps are networks.
+
+        Returns:
+            The drift with standard errors, and noise and jumps where they have few parameters.
+        """
+        on = np.flatnonzero(self.vector.active)
+        covariance = inverse_information(information[np.ix_(on, on)])
+        law = None if noise is None else _NoiseAndJumps(self, covariance, coordinates)
+        return Equation(
+            data.names,
+            data.units,
+            data.unit_of_time,
+            self._drift_terms(covariance, data, coordinates),
+            (0.0,) * len(data.names) if self.from_zero else tuple(map(float, coordinates.shift)),
+            None if law is None or noise is None else law.noise(noise),
+            None if law is None or self.generator.jump is None else law.jumps(),
+        )
+
+    def _drift_terms(
+        self, covariance: Float[np.ndarray, "n n"], data: Trajectories, coordinates: Coordinates
+    ) -> dict[str, tuple[Term, ...]]:
+        active, values = self.vector.active, self.vector.values
+        error = np.zeros(len(values))
+        error[active] = np.sqrt(np.diag(covariance))
+        drift = _polynomial(self.generator.advection.drift)
+        slopes, constants = _drift_places(self.vector.places)
+        products = [(), *(v for same in multiplied(coordinates.dimension, drift.body.degree) for v in same)]
+        size, scale, units = np.asarray(drift.scale.value, np.float64), coordinates.scale, data.units
+        terms = {}
+        for row, i in enumerate(self.free):
+            terms[data.names[i]] = tuple(
+                Term(
+                    float(per := size[row] * scale[i] / coordinates.time_unit / np.prod(scale[list(product)]))
+                    * float(values[place]),
+                    float(per * error[place]),
+                    tuple(data.names[j] for j in product),
+                    coefficient_unit(units[i], [units[j] for j in product], data.unit_of_time),
+                )
+                for place, product in zip([constants[row], *slopes[row]], products, strict=True)
+                if active[place]
+            )
+        return terms
+
+    def _correlations(self) -> list[Int[np.ndarray, " n"]]:
+        """Where the factors of noise and jumps have their entries beside the diagonal."""
+        i, j = np.tril_indices(len(self.free))
+        places = self.vector.places
+        factors = [a.reshape(-1, len(i)) for a in jax.tree.leaves(places.diffusion) if a.size]
+        if jax.tree.leaves(places.jump):
+            factors.append(places.jump.network.factors)
+        return [factor[:, i != j].ravel().astype(int) for factor in factors]
+
+
+class _NoiseAndJumps:
+    """Noise and jumps in the user's units, with standard errors by linear propagation."""
+
+    def __init__(
+        self, parameters: PolynomialParameters, covariance: Float[np.ndarray, "n n"], coordinates: Coordinates
+    ):
+        self._vector, self._covariance, self._to = parameters.vector, covariance, coordinates
+        self._zero = jnp.asarray(coordinates.to(np.zeros(coordinates.dimension)), jnp.float32)
+
+    def noise(self, kind: str) -> NoiseLaw:
+        scale, unit = self._to.scale, self._to.time_unit
+        if (
+            kind == "relative"
+        ):  # at the user's zero noise is in proportion to the size below which a state counts as zero
+            factor: Any = self._vector.generator.diffusion.factor
+            size = np.asarray(getattr(factor, "free", factor).size.value, np.float64)
+            per = 1 / np.outer(size, size) / unit
+        else:
+            per = np.outer(scale, scale) / unit
+        value, error = self._estimate(lambda law: law.diffusion.tensor(self._zero))
+        return NoiseLaw(kind, _nested(per * value), _nested(per * error))
+
+    def jumps(self) -> JumpLaw:
+        def quantities(law: Generator) -> Array:
+            assert law.jump is not None
+            mixture = law.jump.law(self._zero)
+            deviation = jnp.sqrt(jnp.diagonal(mixture.covariances, axis1=-2, axis2=-1))
+            rate = law.jump.intensity(self._zero)
+            return jnp.concatenate([rate[None], mixture.weights, mixture.means.ravel(), deviation.ravel()])
+
+        value, error = self._estimate(quantities)
+        d = self._to.dimension
+        k = (len(value) - 1) // (1 + 2 * d)
+        scale = np.tile(self._to.scale, k)
+        (_, weights, means, deviations), (_, _, mean_errors, deviation_errors) = (
+            np.split(side, [1, 1 + k, 1 + k + k * d]) for side in (value, error)
+        )
+        tables = ((scale * a).reshape(k, d).tolist() for a in (means, mean_errors, deviations, deviation_errors))
+        components = tuple(
+            JumpComponent(float(weight), *map(tuple, rows)) for weight, *rows in zip(weights, *tables, strict=True)
+        )
+        return JumpLaw(float(value[0] / self._to.time_unit), float(error[0] / self._to.time_unit), components)
+
+    def _estimate(self, quantity: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A function of the law, and the standard errors of its entries."""
+        vector = self._vector
+        entries = jnp.asarray(vector.to_arrays @ vector.values, jnp.float32)
+        function = lambda entries: quantity(eqx.combine(vector.unravel(entries), vector.fixed))  # noqa: E731
+        slope = np.asarray(jax.jacfwd(function)(entries), np.float64) @ vector.to_arrays[:, vector.active]
+        variance = np.einsum("...i,ij,...j->...", slope, self._covariance, slope)
+        return np.asarray(function(entries), np.float64), np.sqrt(np.maximum(variance, 0.0))
+
+
+def _change_of_basis(places: Any, origin: Float[np.ndarray, " d"], degree: int) -> Float[np.ndarray, "p p"]:
+    """From coefficients of powers of x − origin to those of powers of x, the other parameters as they are."""
+    slopes, constants = _drift_places(places)
+    matrix = np.eye(sum(a.size for a in jax.tree.leaves(places)))
+    points = np.random.default_rng(0).normal(size=(4 * (slopes.shape[1] + 1), len(origin)))
+    powers, shifted = (_with_one(monomials(x, degree)) for x in (points, points - origin))
+    expanded = np.linalg.lstsq(powers, shifted, rcond=None)[0]  # (1, powers of x) → (1, powers of x − origin)
+    for row, constant in zip(slopes, constants, strict=True):
+        here = np.concatenate([[constant], row])
+        matrix[np.ix_(here, here)] = expanded
+    return matrix
+
+
+def _drift_places(places: Any) -> tuple[Int[np.ndarray, "r n"], Int[np.ndarray, " r"]]:
+    """Where the slopes of the drift and its constants are in the vector."""
+    skip = _polynomial(places.advection.drift).body.skip
+    return skip.weight.astype(int), skip.bias.astype(int)
+
+
+def _polynomial(drift: Any) -> Any:
+    return drift.free if isinstance(drift, KineticDrift) else drift
+
+
+def _with_one(columns: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t m"]:
+    return np.concatenate([np.ones((len(columns), 1)), columns], axis=1)
+
+
+def _nested(matrix: Float[np.ndarray, "d d"]) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, matrix.tolist()))

@@ -1,0 +1,65 @@
+"""The search for a law: families of candidates in the order of their cost, each fitted, compared and explained."""
+
+from typing import Any
+
+from nke.errors import DivergenceError
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial
+from nke.fitting.decisions import Decision
+from nke.fitting.laws.networks import NetworkFamily
+from nke.fitting.laws.polynomial import PolynomialFamily
+from nke.fitting.laws.polynomial_drift import PolynomialDriftFamily
+
+FAMILIES: tuple[Family, ...] = (PolynomialFamily(), NetworkFamily(), PolynomialDriftFamily())
+
+
+class Search:
+    """Finds a law: each family proposes candidates; each is fitted and compared with the best law so far.
+
+    Attributes:
+        problem: What the candidates are fitted to.
+        best: The best law so far.
+        trials: The candidates of the present family that were fitted.
+        evidence: What this family compared on the way.
+        decisions: What was decided, and why.
+    """
+
+    def __init__(self, problem: Problem, families: tuple[Family, ...] | None = None):
+        """Prepares a search.
+
+        Args:
+            problem: What the candidates are fitted to.
+            families: Kinds of laws, in the order in which they are tried; None: ``FAMILIES``.
+        """
+        self.problem, self._families = problem, FAMILIES if families is None else families
+        self.best: LawFit | None = None
+        self.trials: list[Trial] = []
+        self.evidence: dict[str, Any] = {}
+        self.decisions: list[Decision] = []
+
+    def run(self) -> LawFit:
+        """Tries all families.
+
+        Returns:
+            The best law.
+
+        Raises:
+            DivergenceError: If no candidate could be fitted.
+        """
+        for family in self._families:
+            self.trials, self.evidence = [], {}
+            for candidate in family.propose(self):
+                self.trials.append(self._try(candidate, family))
+            self.decisions += family.explain(self)
+        if self.best is None:
+            raise DivergenceError(self.trials[-1].failure if self.trials else "no kind of law could be fitted")
+        return self.best
+
+    def _try(self, candidate: Candidate, family: Family) -> Trial:
+        try:
+            fit = candidate.fit(self.problem)
+        except DivergenceError as error:
+            return Trial(candidate, None, Comparison(False), str(error))
+        comparison = family.compare(fit, self)
+        if comparison.accepted:
+            self.best = fit
+        return Trial(candidate, fit, comparison)

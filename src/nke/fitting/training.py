@@ -1,0 +1,118 @@
+"""The trainings of one fit, in turn: their keys, their progress, their histories and times."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+from jaxtyping import PRNGKeyArray
+
+from nke.errors import DivergenceError
+from nke.fitting.batches import Blocks
+from nke.fitting.checkpoint import Checkpoint
+from nke.fitting.optimiser import Outcome
+from nke.fitting.stochastic import Curve, Loss, Schedule, StageCheckpoint, StochasticGradient
+from nke.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class FitRun:
+    """What every method needs besides the data.
+
+    Attributes:
+        seed: Of everything that is random.
+        progress: Shows how far the fit has come.
+        checkpoint: Where its state is kept.
+        watch: Callback that receives the parameters after every chunk of a training.
+    """
+
+    seed: int
+    progress: Progress = silent
+    checkpoint: Checkpoint | None = None
+    watch: Callable[[Any], None] = lambda parameters: None
+
+    def stage_checkpoint(self, stage: str) -> StageCheckpoint | None:
+        """Gives the place where a training keeps its state; None without a checkpoint.
+
+        Args:
+            stage: Name of the training.
+        """
+        return None if self.checkpoint is None else StageCheckpoint(self.checkpoint, stage)
+
+
+class Trainer:
+    """Runs the trainings of one fit in turn and keeps their histories.
+
+    Attributes:
+        schedule: Of a training in full.
+        run: Seed, progress and checkpoint of the fit.
+        history: Of every training, by name.
+    """
+
+    def __init__(self, schedule: Schedule, run: FitRun):
+        """Begins a fit.
+
+        Args:
+            schedule: How long and how fast to train.
+            run: What the fit needs besides the data.
+        """
+        self.schedule, self.run = schedule, run
+        self._key = jax.random.key(run.seed)
+        self.history: dict[str, Curve] = {}
+        self._seconds: dict[str, float] = {}
+
+    def key(self) -> PRNGKeyArray:
+        """Gives the next random key."""
+        self._key, key = jax.random.split(self._key)
+        return key
+
+    def train(self, name: str, loss: Loss, start: Any, data: tuple[Blocks, Blocks], trial: int | None = None) -> Any:
+        """Minimises a loss over blocks.
+
+        Args:
+            name: Of the training.
+            loss: Of one block.
+            start: Parameters to begin with.
+            data: Blocks to train on and held out.
+            trial: Steps of a short run.
+
+        Returns:
+            The parameters that were kept.
+
+        Raises:
+            DivergenceError: If the loss became NaN or infinite.
+        """
+        schedule = self.schedule if trial is None else replace(self.schedule, steps=min(trial, self.schedule.steps))
+        optimiser = StochasticGradient(
+            schedule,
+            self.key(),
+            self.run.progress(name, schedule.steps),
+            self.run.watch,
+            self.run.stage_checkpoint(name),
+            "training" if trial is None else "trial",
+        )
+        parameters, outcome, curve = optimiser.run(loss, start, data)
+        if outcome is Outcome.NOT_FINITE:
+            raise DivergenceError(
+                "the loss became NaN or infinite while training; lower the learning rate, or check the data "
+                "for a few values that are very far from the rest"
+            )
+        self.history[name] = curve
+        return parameters
+
+    @contextmanager
+    def clock(self, name: str) -> Iterator[None]:
+        """Adds up the time of what is no training.
+
+        Args:
+            name: Of the work.
+        """
+        begun = time.perf_counter()
+        yield
+        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begun
+
+    def timings(self) -> dict[str, float]:
+        """Gives the seconds of every part of the fit."""
+        return self._seconds | {name: curve.seconds for name, curve in self.history.items()}

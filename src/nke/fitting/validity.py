@@ -1,0 +1,98 @@
+"""Is the data fine enough for what was learned? Step and jumps in numbers, and warnings where it is not."""
+
+import warnings
+
+import jax
+import numpy as np
+
+from nke.data import Transitions
+from nke.fitting.batches import float32
+from nke.fitting.decisions import Decision
+from nke.fitting.rules import SelectionRules
+from nke.model import Model
+from nke.model.evaluation import changes
+from nke.operators import PoissonJump
+
+
+def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Decision:
+    """Decides whether the step is short enough, by how much the learned drift changes over it.
+
+    Args:
+        model: The law.
+        part: Held-out transitions.
+        rules: What is too coarse.
+
+    Returns:
+        The decision; it warns where the step is too coarse.
+    """
+    to, key = model.coordinates, jax.random.key(0)
+    _, by_drift = changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
+    change = float(np.median(by_drift))
+    coarse = change > rules.coarse_step
+    if coarse:
+        warnings.warn(
+            f"the step of the data is too coarse: over one step the drift typically changes by {change:.0%}, so what "
+            "is learned is an average over the step; record with a shorter one",
+            UserWarning,
+            stacklevel=2,
+        )
+    return Decision(
+        "Is the step of the data short enough?",
+        "no" if coarse else "yes",
+        {"step": model.step, "median relative change of the drift over a step": change},
+        f"yes while the drift changes by no more than {rules.coarse_step:.0%}",
+        "step",
+    )
+
+
+def jump_decisions(model: Model, part: Transitions, rules: SelectionRules) -> list[Decision]:
+    """Decides whether single jumps can be told apart, and from noise.
+
+    Args:
+        model: A law with jumps.
+        part: Held-out transitions.
+        rules: How many jumps are too many, and how small they may be.
+
+    Returns:
+        Decisions on rate and law of the jumps; they warn where these cannot be trusted.
+    """
+    assert isinstance(model.generator.jump, PoissonJump)
+    rate = model.jump_rate(part.x)
+    low, middle, high = (float(q) for q in np.quantile(rate, [0.05, 0.5, 0.95]))
+    expected = float((rate * part.step).mean())
+    network, constraint = model.generator.jump.network, model.generator.constraint
+    states = float32(model.coordinates.to(part.x))
+    states = states if constraint is None else constraint.seen(states)
+    size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
+    if expected > rules.many_jumps:
+        warnings.warn(
+            f"{expected:.2g} jumps are expected per step of the data: single jumps cannot be told apart and the law "
+            "of one jump is not to be trusted; record with a shorter step",
+            UserWarning,
+            stacklevel=2,
+        )
+    if size.min() < rules.small_jumps:
+        warnings.warn(
+            f"jumps of {size.min():.2g} times the noise of one step were found: jumps so small cannot be told from "
+            "diffusion, so their rate and size are not to be trusted; record with a shorter step, or fit with "
+            "jumps=False",
+            UserWarning,
+            stacklevel=2,
+        )
+    shapes = "depending on the state" if network.state_dependent_shapes else "the same in every state"
+    return [
+        Decision(
+            "How often does it jump?",
+            f"{middle:.3g} times per unit time",
+            {"rate at 5 % of the states": low, "rate at 95 % of the states": high, "jumps per step": expected},
+            f"single jumps can be told apart up to {rules.many_jumps:g} per step",
+            "jump rate",
+        ),
+        Decision(
+            "What is the law of one jump?",
+            f"{network.components} Gaussian{'s' if network.components > 1 else ''}, shapes {shapes}",
+            {f"size of component {k + 1} over the noise of a step": float(s) for k, s in enumerate(size)},
+            f"jumps can be told from noise from a size of {rules.small_jumps:g} on",
+            "jump law",
+        ),
+    ]
