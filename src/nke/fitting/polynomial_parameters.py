@@ -1,5 +1,6 @@
 """The parameters of a polynomial law in one vector: which of them the data supports, and the law as an equation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -190,56 +191,60 @@ class PolynomialParameters:
 
 
 class _NoiseAndJumps:
-    """Noise and jumps in the user's units, with standard errors by linear propagation."""
+    """Noise and jumps in the user's units.
+
+    Standard errors come from the law at θ ± each column of a root of the parameters' covariance: half of the difference
+    is how far that direction moves a quantity.
+    """
 
     def __init__(
         self, parameters: PolynomialParameters, covariance: Float[np.ndarray, "n n"], coordinates: Coordinates
     ):
-        self._vector, self._covariance, self._to = parameters.vector, covariance, coordinates
-        self._zero = jnp.asarray(coordinates.to(np.zeros(coordinates.dimension)), jnp.float32)
+        vector, self._to = parameters.vector, coordinates
+        zero = jnp.asarray(coordinates.to(np.zeros(coordinates.dimension)), jnp.float32)
+        middle = vector.to_arrays @ vector.values
+        root = vector.to_arrays[:, vector.active] @ np.linalg.cholesky(covariance)
+        points = jnp.asarray(middle + np.concatenate([0 * root[:, :1], root, -root], axis=1).T, jnp.float32)
+        found = [np.asarray(a, np.float64) for a in _quantities(vector.unravel, vector.fixed, zero, points)]
+        count = root.shape[1]
+        self._value = [a[0] for a in found]
+        self._error = [np.sqrt(np.sum(((a[1 : 1 + count] - a[1 + count :]) / 2) ** 2, axis=0)) for a in found]
+        factor: Any = vector.generator.diffusion.factor
+        self._factor = getattr(factor, "free", factor)
 
     def noise(self, kind: str) -> NoiseLaw:
         scale, unit = self._to.scale, self._to.time_unit
-        if (
-            kind == "relative"
-        ):  # at the user's zero noise is in proportion to the size below which a state counts as zero
-            factor: Any = self._vector.generator.diffusion.factor
-            size = np.asarray(getattr(factor, "free", factor).size.value, np.float64)
-            per = 1 / np.outer(size, size) / unit
-        else:
-            per = np.outer(scale, scale) / unit
-        value, error = self._estimate(lambda law: law.diffusion.tensor(self._zero))
-        return NoiseLaw(kind, _nested(per * value), _nested(per * error))
+        if kind == "relative":  # at the user's zero noise is in proportion to the size that counts as zero
+            scale = 1 / np.asarray(self._factor.size.value, np.float64)
+        per = np.outer(scale, scale) / unit
+        return NoiseLaw(kind, _nested(per * self._value[0]), _nested(per * self._error[0]))
 
     def jumps(self) -> JumpLaw:
-        def quantities(law: Generator) -> Array:
-            assert law.jump is not None
-            mixture = law.jump.law(self._zero)
-            deviation = jnp.sqrt(jnp.diagonal(mixture.covariances, axis1=-2, axis2=-1))
-            rate = law.jump.intensity(self._zero)
-            return jnp.concatenate([rate[None], mixture.weights, mixture.means.ravel(), deviation.ravel()])
-
-        value, error = self._estimate(quantities)
-        d = self._to.dimension
-        k = (len(value) - 1) // (1 + 2 * d)
-        scale = np.tile(self._to.scale, k)
-        (_, weights, means, deviations), (_, _, mean_errors, deviation_errors) = (
-            np.split(side, [1, 1 + k, 1 + k + k * d]) for side in (value, error)
-        )
-        tables = ((scale * a).reshape(k, d).tolist() for a in (means, mean_errors, deviations, deviation_errors))
+        (_, rate, weights, means, deviations), scale = self._value, self._to.scale
+        _, rate_error, _, mean_errors, deviation_errors = self._error
+        tables = ((scale * a).tolist() for a in (means, mean_errors, deviations, deviation_errors))
         components = tuple(
             JumpComponent(float(weight), *map(tuple, rows)) for weight, *rows in zip(weights, *tables, strict=True)
         )
-        return JumpLaw(float(value[0] / self._to.time_unit), float(error[0] / self._to.time_unit), components)
+        return JumpLaw(float(rate / self._to.time_unit), float(rate_error / self._to.time_unit), components)
 
-    def _estimate(self, quantity: Any) -> tuple[np.ndarray, np.ndarray]:
-        """A function of the law, and the standard errors of its entries."""
-        vector = self._vector
-        entries = jnp.asarray(vector.to_arrays @ vector.values, jnp.float32)
-        function = lambda entries: quantity(eqx.combine(vector.unravel(entries), vector.fixed))  # noqa: E731
-        slope = np.asarray(jax.jacfwd(function)(entries), np.float64) @ vector.to_arrays[:, vector.active]
-        variance = np.einsum("...i,ij,...j->...", slope, self._covariance, slope)
-        return np.asarray(function(entries), np.float64), np.sqrt(np.maximum(variance, 0.0))
+
+@eqx.filter_jit
+def _quantities(
+    unravel: Callable[[Array], Any], fixed: Any, zero: Float[Array, " d"], points: Float[Array, "n p"]
+) -> list[Array]:
+    """Diffusion tensor, and rate, weights, means and deviations of the jumps, for every vector of parameters."""
+
+    def one(entries: Float[Array, " p"]) -> list[Array]:
+        law: Generator = eqx.combine(unravel(entries), fixed)
+        tensor = law.diffusion.tensor(zero)
+        if law.jump is None:
+            return [tensor]
+        jumps = law.jump.law(zero)
+        deviations = jnp.sqrt(jnp.diagonal(jumps.covariances, axis1=-2, axis2=-1))
+        return [tensor, law.jump.intensity(zero), jumps.weights, jumps.means, deviations]
+
+    return jax.vmap(one)(points)
 
 
 def _change_of_basis(places: Any, origin: Float[np.ndarray, " d"], degree: int) -> Float[np.ndarray, "p p"]:
