@@ -15,8 +15,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
-from nke.model.evaluation import sample
-from nke.operators import Generator, KineticDrift, Strang, TransitionRule, monomials, multiplied, trainable
+from nke.model.simulation import sample
+from nke.operators import Generator, KineticDrift, Strang, TransitionRule, monomial_variables, monomials, trainable
 
 BATCH = 1 << 13  # transitions at a time
 ITERATIONS = 8
@@ -229,7 +229,7 @@ class FewParameters:
         on, error = np.flatnonzero(self.active), np.zeros(len(self.parameters))
         error[on] = np.sqrt(np.diag(inverse_information(information[np.ix_(on, on)])))
         drift, (slopes, constants) = _inner(self.generator.advection.drift), self._drift_places()
-        variables = [(), *(v for same in multiplied(len(self._origin), drift.body.degree) for v in same)]
+        variables = [(), *(v for same in monomial_variables(len(self._origin), drift.body.degree) for v in same)]
         size = np.asarray(drift.scale.value, np.float64)
         return [
             [

@@ -7,8 +7,7 @@ import numpy as np
 
 from nke.data import Coordinates, Transitions
 from nke.errors import InputError
-from nke.operators import KinematicConstraint
-from nke.operators.networks import Fixed
+from nke.operators import Fixed, KinematicConstraint
 
 ALIKE = 0.1  # share of its motion by which a coordinate may miss what its velocity says
 OFF = 0.1  # of the speed, by which positions may move faster or slower than their velocities say

@@ -12,7 +12,7 @@ from nke.fitting.beginning import Beginning, float32
 from nke.fitting.few_parameters import FewParameters, from_zero
 from nke.fitting.start import RESOLUTION
 from nke.model import Model
-from nke.model.evaluation import changes
+from nke.model.batched import relative_changes
 from nke.operators import PoissonJump
 
 COARSE = 0.35  # change of the drift over one step above which the step is called too coarse
@@ -51,7 +51,7 @@ def drift_in_words(
 def step_in_words(model: Model, part: Transitions) -> str:
     """How much the learned drift changes over a step; warns where that is too much for one."""
     to, key = model.coordinates, jax.random.key(0)
-    _, by_drift = changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
+    _, by_drift = relative_changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
     typical = float(np.median(by_drift))
     if typical > COARSE:
         warnings.warn(
