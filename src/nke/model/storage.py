@@ -97,9 +97,7 @@ def load_with_history(path: str | Path) -> tuple["Model", str | None]:
     except InputError as error:
         raise type(error)(f"{path} cannot be read: {error}") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise DamagedFileError(
-            f"{path} is damaged: its header is not complete ({error!r}); get a fresh copy"
-        ) from error
+        raise DamagedFileError(f"{path} is damaged: its header is not valid ({error!r}); get a fresh copy") from error
 
 
 def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:

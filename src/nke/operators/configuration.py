@@ -1,30 +1,18 @@
 """Structures as plain JSON values and back: how a model file tells of which parts a model is made.
 
 Every part that can be stored has a ``kind``, a word that stands for its class in files, and two methods:
-``configuration()`` gives its kind and options as JSON values, ``from_configuration`` builds a part of the same structure
-whose arrays are still to be filled. A registry for each role lists the kinds that may be read; a word from a file is
-looked up there and nowhere else.
+``configuration()`` gives its kind and options as JSON values, ``from_configuration`` builds a part of the same
+structure whose arrays are still to be filled. A registry for each role lists the kinds that may be read; a word from a
+file is looked up there and nowhere else.
 """
 
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import jax
 
 from nke.errors import InputError, InputTypeError
 
 Configuration = dict[str, Any]
-
-
-class Configurable(Protocol):
-    """A part of a model that can be stored."""
-
-    kind: ClassVar[str]
-
-    def configuration(self) -> Configuration:
-        """The kind of the part and its options, as JSON values."""
-        ...
-
-
 Class = TypeVar("Class", bound=type)
 
 
@@ -44,7 +32,8 @@ class Registry:
         """The configuration of a part, refused if it is not of a registered class."""
         if self._classes.get(getattr(part, "kind", "")) is not type(part):
             raise InputTypeError(
-                f"only models made of networks of nke can be saved; a {self.role} of type {type(part).__name__} is not one"
+                f"only models made of networks of nke can be saved; "
+                f"a {self.role} of type {type(part).__name__} is none of them"
             )
         return part.configuration()
 
