@@ -40,7 +40,7 @@ class Model:
 
     Example:
         >>> model.names, model.dimension, model.has_jumps
-        (('x1',), 1, False)
+        (('x',), 1, False)
     """
 
     generator: Generator
@@ -323,8 +323,9 @@ class Model:
             OSError: If the file cannot be written.
 
         Example:
-            >>> import tempfile, pathlib
-            >>> model.save(pathlib.Path(tempfile.mkdtemp()) / "model.nke")
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.save(f"{folder}/model.nke")
         """
         write(self, path)
 

@@ -67,11 +67,11 @@ def load(path: str | Path) -> "Model":
         OSError: If it cannot be read.
 
     Example:
-        >>> import tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.nke"
-        >>> model.save(path)
-        >>> nke.load(path).names
-        ('x1',)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.nke")
+        ...     nke.load(f"{folder}/model.nke").names
+        ('x',)
     """
     return load_with_history(path)[0]
 

@@ -153,6 +153,7 @@ class KineticDrift(eqx.Module):
     constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """The drift at one state."""
         return self.constraint.embed(self.constraint.velocity(x), self.free(self.constraint.seen(x)))
 
 
@@ -175,6 +176,7 @@ class KineticFactor(eqx.Module):
     constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d r"]:
+        """The noise factor at one state."""
         g = self.free(self.constraint.seen(x))
         return self.constraint.embed(jnp.zeros((len(self.constraint.positions), g.shape[1]), g.dtype), g)
 
@@ -201,6 +203,7 @@ class KineticJump(eqx.Module):
     constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
+        """The rate at one state, and the law of one jump there."""
         rate, law = self.free(self.constraint.seen(x))
         embed = jnp.eye(self.constraint.dimension, dtype=x.dtype)[:, np.array(self.constraint.free)]
         return rate, GaussianMixture(law.weights, law.means @ embed.T, embed @ law.covariances @ embed.T)

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -86,7 +86,7 @@ class Quadrature(eqx.Module):
         return {"kind": self.kind}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration) -> Self:
+    def from_configuration(cls, configuration: Configuration) -> "Quadrature":
         """The rule that a configuration describes.
 
         Args:
@@ -185,7 +185,7 @@ class GaussHermite(Quadrature):
         return {"kind": self.kind, "order": self.order}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration) -> Self:
+    def from_configuration(cls, configuration: Configuration) -> "GaussHermite":
         """The rule that a configuration describes.
 
         Args:

@@ -1,7 +1,7 @@
 """Compositions of the semigroups: e^{L s} from e^{A s}, e^{D s} and e^{J s}."""
 
 import abc
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -108,7 +108,7 @@ class Splitting(eqx.Module):
         return {"kind": self.kind}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration) -> Self:
+    def from_configuration(cls, configuration: Configuration) -> "Splitting":
         """The splitting that a configuration describes.
 
         Args:

@@ -1,6 +1,6 @@
 """The learned factor g(x) of the diffusion tensor a = g gᵀ, in five forms."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -48,6 +48,7 @@ class FullFactor(eqx.Module):
         self.start = Fixed(jnp.asarray(start))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        """The factor at one state."""
         return self.start.value @ lower_factor(self.body(x), len(self.start.value), nearly_linear)
 
     def configuration(self) -> Configuration:
@@ -55,7 +56,7 @@ class FullFactor(eqx.Module):
         return {"kind": self.kind, **self.body.sizes()}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> Self:
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "FullFactor":
         """A factor of the described structure, its arrays still to be filled.
 
         Args:
@@ -102,6 +103,7 @@ class DiagonalFactor(eqx.Module):
         self.start = Fixed(jnp.linalg.norm(jnp.asarray(start), axis=-1))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        """The factor at one state."""
         return jnp.diag(self.start.value * (nearly_linear(self.body(x)) + FLOOR))
 
     def configuration(self) -> Configuration:
@@ -109,7 +111,7 @@ class DiagonalFactor(eqx.Module):
         return {"kind": self.kind, **self.body.sizes()}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> Self:
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "DiagonalFactor":
         """A factor of the described structure, its arrays still to be filled.
 
         Args:
@@ -154,6 +156,7 @@ class ScalarFactor(eqx.Module):
         self.start = Fixed(jnp.sqrt(jnp.mean(jnp.sum(jnp.asarray(start) ** 2, axis=-1))))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+        """The factor at one state."""
         return self.deviation(self.body(x)) * jnp.eye(len(x))
 
     def deviation(self, raw: Float[Array, " 1"]) -> Float[Array, ""]:
@@ -172,7 +175,7 @@ class ScalarFactor(eqx.Module):
         return {"kind": self.kind, **self.body.sizes()}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> Self:
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "ScalarFactor":
         """A factor of the described structure, its arrays still to be filled.
 
         Args:
@@ -226,6 +229,7 @@ class ConstantFactor(eqx.Module):
         self.start = Fixed(jnp.asarray(start))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        """The factor at one state."""
         return self.start.value @ lower_factor(self.raw, len(self.start.value), nearly_linear)
 
     def configuration(self) -> Configuration:
@@ -233,7 +237,7 @@ class ConstantFactor(eqx.Module):
         return {"kind": self.kind}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> Self:
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "ConstantFactor":
         """A factor of the described structure, its arrays still to be filled.
 
         Args:
@@ -302,6 +306,7 @@ class RelativeFactor(eqx.Module):
         self.noisy = noisy
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        """The factor at one state."""
         state, size, start = x - self.origin.value, self.size.value, self.start.value
         factor = start @ lower_factor(self.body(jnp.arcsinh(state / size)), len(start), nearly_linear)
         amplitude = jnp.sqrt(size**2 + state**2)
@@ -312,7 +317,7 @@ class RelativeFactor(eqx.Module):
         return {"kind": self.kind, **self.body.sizes(), "noisy": None if self.noisy is None else list(self.noisy)}
 
     @classmethod
-    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> Self:
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "RelativeFactor":
         """A factor of the described structure, its arrays still to be filled.
 
         Args:

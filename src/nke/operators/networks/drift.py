@@ -32,9 +32,9 @@ class DriftNetwork(eqx.Module):
         scale: The sizes, which are not trained.
 
     Example:
-        >>> import jax
-        >>> drift = nke.operators.DriftNetwork(np.array([2.0]), width=4, depth=1, key=jax.random.key(0))
-        >>> drift.starting_from(np.array([0.5]), np.array([[-1.0]]))(np.array([3.0], np.float32)).tolist()
+        >>> import jax, jax.numpy as jnp
+        >>> drift = nke.operators.DriftNetwork(jnp.array([2.0]), width=4, depth=1, key=jax.random.key(0))
+        >>> drift.starting_from(jnp.array([0.5]), jnp.array([[-1.0]]))(jnp.array([3.0])).tolist()
         [-2.5]
     """
 
@@ -73,6 +73,7 @@ class DriftNetwork(eqx.Module):
         )
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:
+        """The drift at one state."""
         return self.scale.value * self.body(x)
 
     def configuration(self) -> Configuration:

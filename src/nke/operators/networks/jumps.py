@@ -82,6 +82,7 @@ class MixtureDensityNetwork(eqx.Module):
         self.components = components
 
     def __call__(self, x: Float[Array, " d"]) -> JumpMixture:
+        """The law of the displacement by jumps from one state."""
         d = len(x)
         scale = self.scale.value
         raw = self.mlp(x)
@@ -250,6 +251,7 @@ class JumpNetwork(eqx.Module):
         )
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
+        """The rate at one state, and the law of one jump there."""
         raw = self._raw(x)
         means, factors = self._shapes(raw)
         shares = jax.nn.softmax(raw[1 : 1 + self.components])

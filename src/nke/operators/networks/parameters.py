@@ -30,8 +30,8 @@ def trainable(network: PyTree) -> PyTree:
         A mask for ``equinox.partition``: True for inexact arrays, False for ``Fixed`` and for what is no array.
 
     Example:
-        >>> import jax
-        >>> network = nke.operators.DriftNetwork(np.ones(1), width=4, depth=0, key=jax.random.key(0))
+        >>> import jax, jax.numpy as jnp
+        >>> network = nke.operators.DriftNetwork(jnp.ones(1), width=4, depth=0, key=jax.random.key(0))
         >>> mask = nke.operators.trainable(network)
         >>> mask.body.skip.weight, mask.scale
         (True, False)

@@ -87,9 +87,9 @@ class PolynomialPlusMLP(eqx.Module):
         degree: Degree of the polynomial.
 
     Example:
-        >>> import jax
+        >>> import jax, jax.numpy as jnp
         >>> body = nke.operators.PolynomialPlusMLP(2, 3, width=8, depth=1, key=jax.random.key(0))
-        >>> body(np.ones(2, np.float32)).tolist()
+        >>> body(jnp.ones(2)).tolist()
         [0.0, 0.0, 0.0]
     """
 
@@ -104,6 +104,7 @@ class PolynomialPlusMLP(eqx.Module):
         self.degree = degree
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " n"]:
+        """The values at one state."""
         polynomial = self.skip(monomials(x, self.degree))
         return polynomial if self.mlp is None else polynomial + self.mlp(x)
 
