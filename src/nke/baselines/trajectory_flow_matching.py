@@ -34,9 +34,9 @@ from nke.operators import (
     Euler,
     EulerMaruyamaRule,
     Generator,
+    PolynomialPlusMLP,
     ScalarFactor,
 )
-from nke.operators.networks import PolynomialPlusMLP
 
 RATE = 9e-3  # of learning, at its start
 DRAWS = 8  # points between two observations that a transition is seen at, one in each eighth of the way

@@ -69,6 +69,5 @@ def _from_state(law, start: str, duration: float, interval: float | None, paths:
     if not (step > 0 and duration >= step):
         raise InputError(f"expected 0 < interval ≤ duration, but got interval {step:g} and duration {duration:g}")
     times = step * np.arange(round(duration / step) + 1)
-    report = stage("simulating", len(times) - 1)
-    states = law.sample(np.array(state), times, seed=seed, paths=paths, report=report)
+    states = law.sample(np.array(state), times, seed=seed, paths=paths, progress=stage)
     return Trajectories(states, times, law.names, law.units, law.unit_of_time)

@@ -29,11 +29,11 @@ def evaluate(model: Model, data: Trajectories, seed: int = 0, stage: Progress = 
         raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
-    score = model.score(data, report=stage("scoring", len(data.transitions())))
+    score = model.score(data, progress=stage)
     if not is_ensemble(data):
         return Evaluation(score, None)
     times = ensemble_times(data)
-    generated = model.sample(data.initial, times, seed=seed, report=stage("simulating", len(times) - 1))
+    generated = model.sample(data.initial, times, seed=seed, progress=stage)
     scale = model.coordinates.scale
     return Evaluation(score, ensemble_metrics(generated / scale, np.asarray(data.states) / scale))
 

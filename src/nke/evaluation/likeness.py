@@ -20,14 +20,13 @@ def simulate_like(model: Model, data: Trajectories, seed: int = 0, stage: Progre
     labels = data.names, data.units, data.unit_of_time
     if is_ensemble(data):
         times = ensemble_times(data)
-        report = stage("simulating", len(times) - 1)
-        return Trajectories(model.sample(data.initial, times, seed=seed, report=report), times, *labels)
+        return Trajectories(model.sample(data.initial, times, seed=seed, progress=stage), times, *labels)
     spans = np.array([_span(t, seen) for t, seen in zip(data.times, data.observed, strict=True)])
     usable = np.flatnonzero(spans[:, 1] > spans[:, 0])
     duration = spans[usable, 1] - spans[usable, 0]
     step = max(model.step, float(duration.max()) / MOST_TIMES)
     grid = step * np.arange(max(int(np.ceil(duration.max() / step - 1e-6)), 1) + 1)
-    paths = model.sample(data.initial[usable], grid, seed=seed, report=stage("simulating", len(grid) - 1))
+    paths = model.sample(data.initial[usable], grid, seed=seed, progress=stage)
     rows = [max(int(np.searchsorted(grid, length * (1 + 1e-9), side="right")), 2) for length in duration]
     states = [path[:n] for path, n in zip(paths, rows, strict=True)]
     times = [spans[m, 0] + grid[:n] for m, n in zip(usable, rows, strict=True)]

@@ -95,8 +95,7 @@ class Problem:
 
     def visible(self, steps: Steps) -> Float[np.ndarray, "t d"]:
         """Gives the states as the law sees them."""
-        x, constraint = np.asarray(steps.x), self.initial.constraint
-        return x if constraint is None else constraint.seen(x)
+        return self.initial.sample.visible(np.asarray(steps.x))
 
     def valid(self, steps: Steps) -> Bool[np.ndarray, " t"]:
         """Tells the transitions within the validity of a discrete model."""

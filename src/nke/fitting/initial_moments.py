@@ -73,12 +73,12 @@ class TransitionSample:
         near_zero_share: float,
     ):
         x = coordinates.to(transitions.x)
-        self.constraint = constraint
+        self._constraint = constraint
         self.free: Int[np.ndarray, " r"] = (
             np.arange(coordinates.dimension) if constraint is None else np.array(constraint.free)
         )
         self.deviation = x.std(axis=0)[self.free]
-        self.x: Float[np.ndarray, "t d"] = x if constraint is None else constraint.seen(x)
+        self.x: Float[np.ndarray, "t d"] = self.visible(x)
         self.displacement: Float[np.ndarray, "t r"] = coordinates.displacement_to(transitions.displacement)[
             :, self.free
         ]
@@ -86,6 +86,10 @@ class TransitionSample:
         self.typical_step = float(np.median(self.step))
         self.origin, self.near_zero = near_zero(self.x, coordinates, near_zero_share)
         self.amplitude = np.sqrt(self.near_zero**2 + (self.x - self.origin) ** 2)[:, self.free]
+
+    def visible(self, x: Float[np.ndarray, "t d"]) -> Float[np.ndarray, "t d"]:
+        """Gives states as the law sees them."""
+        return x if self._constraint is None else self._constraint.seen(x)
 
     @property
     def velocity(self) -> Float[np.ndarray, "t r"]:

@@ -26,9 +26,6 @@ from nke.operators import (
     Generator,
     JumpNetwork,
     KinematicConstraint,
-    KineticDrift,
-    KineticFactor,
-    KineticJump,
     PoissonJump,
     RelativeFactor,
 )
@@ -181,21 +178,17 @@ class InitialModel:
         sizes = self._sizes(form)
         drift, factor = self.drift(form, keys()), self._factor(form, sizes, keys())
         measure, order = self._jump(sizes, keys()) if self.jumps else (None, 1)
-        if self.constraint is not None:
-            factor = KineticFactor(factor, self.constraint)
-            measure = measure and KineticJump(measure, self.constraint)
         jump = None if measure is None else PoissonJump(measure, order)
-        return Generator(Advection(drift), Diffusion(factor), jump, self.constraint)
+        return Generator.of_free(Advection(drift), Diffusion(factor), jump, self.constraint)
 
-    def drift(self, form: ModelForm, key: PRNGKeyArray) -> DriftNetwork | KineticDrift:
-        """Builds the drift: speeds of order one, and the polynomial by least squares."""
+    def drift(self, form: ModelForm, key: PRNGKeyArray) -> DriftNetwork:
+        """Builds the drift of the free coordinates: speeds of order one, and the polynomial by least squares."""
         sample = self.sample
         speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
         scale, inputs = float32(np.where(speed > 0, speed, 1.0)), sample.x.shape[1]
         drift = DriftNetwork(scale, **self._sizes(form), degree=form.degree, inputs=inputs, key=key)
         coefficients = self.regression(form.noise).coefficients(form.degree, midpoint=not form.networks)
-        drift = drift.starting_from(*map(float32, coefficients))
-        return drift if self.constraint is None else KineticDrift(drift, self.constraint)
+        return drift.starting_from(*map(float32, coefficients))
 
     def _moments(self, displacement: Float[np.ndarray, "t r"]):
         return self.sample.moments(displacement, self.jumps, self.rules.noiseless)

@@ -8,8 +8,7 @@ import numpy as np
 from nke.data import Coordinates, Transitions
 from nke.errors import InputError
 from nke.fitting.rules import SelectionRules
-from nke.operators import KinematicConstraint
-from nke.operators.networks import Fixed
+from nke.operators import Fixed, KinematicConstraint
 
 
 def kinematic_constraint(

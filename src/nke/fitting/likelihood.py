@@ -27,7 +27,7 @@ from nke.fitting.stochastic import CHUNK, Schedule
 from nke.fitting.training import FitRun, Trainer
 from nke.fitting.validity import jump_decisions, step_decision
 from nke.model import Model
-from nke.operators import ForwardPacket, Generator, PoissonJump, TransitionRule
+from nke.operators import ForwardPacket, Generator, TransitionRule
 
 JumpDecision = Callable[[Transitions], tuple[bool, Decision]]
 
@@ -233,21 +233,18 @@ def _hint(pairs: dict[str, str], rules: SelectionRules) -> Decision:
 
 def _pruned(generator: Generator, x: Float[Array, "t d"], rules: SelectionRules) -> tuple[Generator, list[int] | None]:
     """Without the components of the jump law that are hardly ever used, and which ones were kept if not all."""
-    jump = generator.jump
-    assert isinstance(jump, PoissonJump)
-    network = jump.network
+    network = generator.jump_network
     share = np.asarray(jnp.mean(jax.vmap(lambda x: network(x)[1].weights)(x), axis=0))
     keep = [k for k in range(network.components) if share[k] > rules.least_component_share]
     if len(keep) == network.components:
         return generator, None
-    return eqx.tree_at(lambda g: g.jump.network, generator, network.prune(keep)), keep
+    return eqx.tree_at(lambda g: g.jump_network, generator, network.prune(keep)), keep
 
 
 def _score(law: LawFit, model: Model, problem: Problem) -> Estimate:
     """Mean log density of the held-out transitions in the units of the model, from losses that are known."""
-    constraint = model.generator.constraint
     mean, error = Estimate.of(-np.asarray(problem.data.held_out.evaluated()[1]) * law.losses)
-    return Estimate(float(model.coordinates.log_density_back(mean, constraint and constraint.free)), error)
+    return Estimate(float(model.coordinates.log_density_back(mean, model.generator.free(model.dimension))), error)
 
 
 def _score_of(model: Model, part: Transitions) -> Estimate:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from nke.data import Coordinates, Trajectories
 from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term, coefficient_unit
 from nke.fitting.newton import ParameterVector, inverse_information
-from nke.operators import Generator, KineticDrift, monomials, multiplied, trainable
+from nke.operators import Generator, monomial_variables, monomials, trainable
 
 
 class ParameterGroup(NamedTuple):
@@ -65,11 +65,10 @@ class PolynomialParameters:
         if only_drift:
             mask = eqx.tree_at(lambda g: g.advection, jax.tree.map(lambda _: False, mask), mask.advection)
         from_zero = bool(np.abs(zero).max() <= origin_distance)
-        degree = _polynomial(generator.advection.drift).body.degree
+        degree = _drift(generator).body.degree
         basis = (lambda places: _change_of_basis(places, zero, degree)) if from_zero else None
         vector = ParameterVector.of(generator, mask, basis)
-        free = np.arange(len(zero)) if generator.constraint is None else np.array(generator.constraint.free)
-        return cls(vector, from_zero, free)
+        return cls(vector, from_zero, np.array(generator.free(len(zero))))
 
     @property
     def generator(self) -> Generator:
@@ -110,7 +109,7 @@ class PolynomialParameters:
         others = np.setdiff1d(np.concatenate([constants, slopes.ravel()]), itself)
         others = np.concatenate([others, *self._correlations()])
         if jax.tree.leaves(self.vector.places.jump):
-            others = np.concatenate([others, self.vector.places.jump.network.means.ravel().astype(int)])
+            others = np.concatenate([others, self.vector.places.jump_network.means.ravel().astype(int)])
         while True:
             on, off = np.flatnonzero(active), np.flatnonzero(~active & known)
             covariance = inverse_information(information[np.ix_(on, on)])
@@ -161,9 +160,9 @@ class PolynomialParameters:
         active, values = self.vector.active, self.vector.values
         error = np.zeros(len(values))
         error[active] = np.sqrt(np.diag(covariance))
-        drift = _polynomial(self.generator.advection.drift)
+        drift = _drift(self.generator)
         slopes, constants = _drift_places(self.vector.places)
-        products = [(), *(v for same in multiplied(coordinates.dimension, drift.body.degree) for v in same)]
+        products = [(), *(v for same in monomial_variables(coordinates.dimension, drift.body.degree) for v in same)]
         size, scale, units = np.asarray(drift.scale.value, np.float64), coordinates.scale, data.units
         terms = {}
         for row, i in enumerate(self.free):
@@ -186,7 +185,7 @@ class PolynomialParameters:
         places = self.vector.places
         factors = [a.reshape(-1, len(i)) for a in jax.tree.leaves(places.diffusion) if a.size]
         if jax.tree.leaves(places.jump):
-            factors.append(places.jump.network.factors)
+            factors.append(places.jump_network.factors)
         return [factor[:, i != j].ravel().astype(int) for factor in factors]
 
 
@@ -209,8 +208,7 @@ class _NoiseAndJumps:
         count = root.shape[1]
         self._value = [a[0] for a in found]
         self._error = [np.sqrt(np.sum(((a[1 : 1 + count] - a[1 + count :]) / 2) ** 2, axis=0)) for a in found]
-        factor: Any = vector.generator.diffusion.factor
-        self._factor = getattr(factor, "free", factor)
+        self._factor: Any = vector.generator.noise_factor
 
     def noise(self, kind: str) -> NoiseLaw:
         scale, unit = self._to.scale, self._to.time_unit
@@ -262,12 +260,13 @@ def _change_of_basis(places: Any, origin: Float[np.ndarray, " d"], degree: int) 
 
 def _drift_places(places: Any) -> tuple[Int[np.ndarray, "r n"], Int[np.ndarray, " r"]]:
     """Where the slopes of the drift and its constants are in the vector."""
-    skip = _polynomial(places.advection.drift).body.skip
+    skip = _drift(places).body.skip
     return skip.weight.astype(int), skip.bias.astype(int)
 
 
-def _polynomial(drift: Any) -> Any:
-    return drift.free if isinstance(drift, KineticDrift) else drift
+def _drift(generator: Generator) -> Any:
+    """The polynomial of a law, or the places of its coefficients."""
+    return generator.drift_network
 
 
 def _with_one(columns: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t m"]:

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.fitting.rules import SelectionRules
-from nke.model.evaluation import sample
+from nke.model.simulation import sample
 from nke.operators import Generator, Strang
 
 

@@ -10,8 +10,7 @@ from nke.fitting.batches import float32
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
 from nke.model import Model
-from nke.model.evaluation import changes
-from nke.operators import PoissonJump
+from nke.model.batched import relative_changes
 
 
 def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Decision:
@@ -26,7 +25,7 @@ def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Dec
         The decision; it warns where the step is too coarse.
     """
     to, key = model.coordinates, jax.random.key(0)
-    _, by_drift = changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
+    _, by_drift = relative_changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
     change = float(np.median(by_drift))
     coarse = change > rules.coarse_step
     if coarse:
@@ -56,13 +55,10 @@ def jump_decisions(model: Model, part: Transitions, rules: SelectionRules) -> li
     Returns:
         Decisions on rate and law of the jumps; they warn where these cannot be trusted.
     """
-    assert isinstance(model.generator.jump, PoissonJump)
     rate = model.jump_rate(part.x)
     low, middle, high = (float(q) for q in np.quantile(rate, [0.05, 0.5, 0.95]))
     expected = float((rate * part.step).mean())
-    network, constraint = model.generator.jump.network, model.generator.constraint
-    states = float32(model.coordinates.to(part.x))
-    states = states if constraint is None else constraint.seen(states)
+    network, states = model.generator.jump_network, model.generator.visible(float32(model.coordinates.to(part.x)))
     size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
     if expected > rules.many_jumps:
         warnings.warn(

@@ -1,33 +1,46 @@
 """The learned law of a stochastic system, in the user's units."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from nke.arrays import as_numbers
 from nke.data import Coordinates, Trajectories
 from nke.errors import InputError
 from nke.mixtures import GaussianMixture
-from nke.model import evaluation
+from nke.model import batched, simulation
 from nke.model.storage import write
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
+from nke.progress import ProgressOption, progress_bar
 
 
 @dataclass(frozen=True)
 class Model:
     """dx = f(x) dt + g(x) dW + jumps of rate λ(x): drift, diffusion a = g gᵀ, jump rate and law.
 
-    Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays.
-    ``step`` is the sampling step of the data that the model was fitted to, ``rule`` the discrete model
-    behind ``transition``, ``log_prob`` and ``score``, ``splitting`` how ``sample`` composes a step. ``names``,
-    ``units`` and ``unit_of_time`` are those of the data, for axes and tables.
+    Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays. States have the
+    shape (..., d): any number of leading axes, then one number for each coordinate.
+
+    Attributes:
+        generator: The equation in dimensionless coordinates.
+        coordinates: The way from the user's units to these and back.
+        step: Sampling step of the data that the model was fitted to.
+        names: Names of the coordinates.
+        units: Their units, for axes and tables.
+        rule: The discrete model behind ``transition``, ``log_prob`` and ``score``.
+        splitting: How ``sample`` composes a step.
+        unit_of_time: The unit of time, for axes and tables.
+
+    Example:
+        >>> model.names, model.dimension, model.has_jumps
+        (('x',), 1, False)
     """
 
     generator: Generator
@@ -41,63 +54,166 @@ class Model:
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates of the state."""
         return len(self.names)
 
     @property
     def has_jumps(self) -> bool:
+        """Whether the model has a jump term."""
         return self.generator.jump is not None
 
-    def drift(self, x: Any) -> Float[np.ndarray, "*batch d"]:
-        """f(x) per unit time, without the mean motion of the jumps.
+    def drift(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:
+        """The drift f(x) per unit time, without the mean motion of the jumps.
+
+        Args:
+            x: States (..., d).
+
+        Returns:
+            Drift of each state (..., d).
+
+        Raises:
+            InputError: If the states have another number of coordinates than the model.
 
         Example:
             >>> model.drift([[0.0], [1.0]]).shape
             (2, 1)
         """
         z, batch = self._enter(x)
-        f = evaluation.in_blocks(lambda z: evaluation.drift(self.generator, z), z)
+        f = batched.in_blocks(lambda z: batched.drift(self.generator, z), z)
         return self.coordinates.drift_back(f).reshape(*batch, self.dimension)
 
-    def diffusion(self, x: Any) -> Float[np.ndarray, "*batch d d"]:
-        """a(x) = g(x) g(x)ᵀ per unit time (not a/2)."""
+    def diffusion(self, x: ArrayLike) -> Float[np.ndarray, "*batch d d"]:
+        """The diffusion tensor a(x) = g(x) g(x)ᵀ per unit time (not a/2).
+
+        Args:
+            x: States (..., d).
+
+        Returns:
+            Tensor of each state (..., d, d).
+
+        Raises:
+            InputError: If the states have another number of coordinates than the model.
+
+        Example:
+            >>> model.diffusion([[0.0], [1.0]]).shape
+            (2, 1, 1)
+        """
         z, batch = self._enter(x)
-        a = evaluation.in_blocks(lambda z: evaluation.diffusion(self.generator, z), z)
+        a = batched.in_blocks(lambda z: batched.diffusion(self.generator, z), z)
         return self.coordinates.diffusion_back(a).reshape(*batch, self.dimension, self.dimension)
 
-    def jump_rate(self, x: Any) -> Float[np.ndarray, "*batch"]:
-        """λ(x), jumps per unit time; zeros where the model has no jumps."""
+    def jump_rate(self, x: ArrayLike) -> Float[np.ndarray, "*batch"]:
+        """The jump rate λ(x), jumps per unit time.
+
+        Args:
+            x: States (..., d).
+
+        Returns:
+            Rate of each state (...); zeros where the model has no jumps.
+
+        Raises:
+            InputError: If the states have another number of coordinates than the model.
+
+        Example:
+            >>> model.jump_rate([[0.0], [1.0]]).tolist()
+            [0.0, 0.0]
+        """
         z, batch = self._enter(x)
         if not self.has_jumps:
             return np.zeros(batch)
-        rate = evaluation.in_blocks(lambda z: evaluation.jump_rate(self.generator, z), z)
+        rate = batched.in_blocks(lambda z: batched.jump_rate(self.generator, z), z)
         return self.coordinates.rate_back(rate).reshape(batch)
 
-    def jump_law(self, x: Any) -> GaussianMixture:
-        """Law of one jump at x (weights sum to one)."""
+    def jump_law(self, x: ArrayLike) -> GaussianMixture:
+        """The law of one jump at x.
+
+        Args:
+            x: States (..., d).
+
+        Returns:
+            Law of each state; its weights sum to one.
+
+        Raises:
+            InputError: If the model has no jumps, or the states have another number of coordinates.
+
+        Example:
+            >>> model.jump_law([0.0])
+            Traceback (most recent call last):
+            nke.errors.InputError: this model has no jumps, ...
+        """
         z, batch = self._enter(x)
         if not self.has_jumps:
             raise InputError("this model has no jumps, so there is no law of a jump; fit with jumps=True")
-        law = evaluation.in_blocks(lambda z: evaluation.jump_law(self.generator, z), z)
+        law = batched.in_blocks(lambda z: batched.jump_law(self.generator, z), z)
         law = _reshape(law.numpy(), batch)
         return law.affine(np.zeros(self.dimension), self.coordinates.scale)
 
-    def transition(self, x: Any, step: Any) -> GaussianMixture:
-        """Law of the state a time ``step`` after x."""
+    def total_drift(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:
+        """The mean motion per unit time f(x) + λ(x)·E[jump at x], the first Kramers–Moyal coefficient.
+
+        Args:
+            x: States (..., d).
+
+        Returns:
+            Mean motion of each state (..., d); the drift where the model has no jumps.
+
+        Raises:
+            InputError: If the states have another number of coordinates than the model.
+
+        Example:
+            >>> bool((model.total_drift([[0.5]]) == model.drift([[0.5]])).all())
+            True
+        """
+        drift = self.drift(x)
+        return drift + self.jump_rate(x)[..., None] * self.jump_law(x).mean if self.has_jumps else drift
+
+    def transition(self, x: ArrayLike, step: ArrayLike) -> GaussianMixture:
+        """The law of the state a time ``step`` after x.
+
+        Args:
+            x: States (..., d).
+            step: A time, or one for each state.
+
+        Returns:
+            Law of the next state of each.
+
+        Raises:
+            InputError: If a step is not greater than zero, or the states have another number of coordinates.
+
+        Example:
+            >>> model.transition([0.5], 0.1).mean.shape
+            (1,)
+        """
         z, batch = self._enter(x)
         steps = self._steps(step, batch)
-        law = evaluation.in_blocks(lambda z, s: evaluation.displacement(self.rule, self.generator, z, s), z, steps)
+        law = batched.in_blocks(lambda z, s: batched.displacement(self.rule, self.generator, z, s), z, steps)
         law = _reshape(law.numpy(), batch).affine(np.zeros(self.dimension), self.coordinates.scale)
         start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
     def log_prob(
-        self, x_next: Any, x: Any, step: Any, *, report: Callable[[int], None] = lambda rows: None
+        self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike, *, progress: ProgressOption = False
     ) -> Float[np.ndarray, "*batch"]:
-        """Log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
+        """The log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
 
         Where positions follow from their velocities it is the density of the other coordinates; where there is no noise
-        at all, of the state read with the resolution that the fit reports. ``report`` hears of the rows that are done,
-        block by block.
+        at all, of the state read with the resolution that the fit reports.
+
+        Args:
+            x_next: States at the end (..., d).
+            x: States at the start (..., d), or one for all.
+            step: A time, or one for each pair.
+            progress: Whether to show a progress bar; None for one on a terminal only, or a callback.
+
+        Returns:
+            Log density of each pair (...).
+
+        Raises:
+            InputError: If a step is not greater than zero, or the states have another number of coordinates.
+
+        Example:
+            >>> model.log_prob([[0.6], [0.4]], [0.5], 0.1).shape
+            (2,)
         """
         self._enter(x_next)
         z, _ = self._enter(x)
@@ -105,38 +221,71 @@ class Model:
         batch = moved.shape[:-1]
         z = np.broadcast_to(z.reshape(*np.shape(x)), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved).reshape(-1, self.dimension)
-        log_density = evaluation.in_blocks(
-            lambda z, moved, s: evaluation.log_prob(self.rule, self.generator, z, moved, s),
-            z,
-            moved,
-            self._steps(step, batch),
-            report=report,
-        )
-        constraint = self.generator.constraint
-        return self.coordinates.log_density_back(log_density, constraint and constraint.free).reshape(batch)
+        steps = self._steps(step, batch)
+        with progress_bar(progress) as begin:
+            log_density = batched.in_blocks(
+                lambda z, moved, s: batched.log_prob(self.rule, self.generator, z, moved, s),
+                z,
+                moved,
+                steps,
+                advance=begin("scoring", len(z)),
+            )
+        return self.coordinates.log_density_back(log_density, self.generator.free(self.dimension)).reshape(batch)
 
-    def score(self, data: Trajectories, *, report: Callable[[int], None] = lambda transitions: None) -> float:
-        """Mean log transition density per transition; ``report`` hears of those that are done."""
+    def score(self, data: Trajectories, *, progress: ProgressOption = False) -> float:
+        """The mean log transition density per transition.
+
+        Args:
+            data: Recorded trajectories with the coordinates of the model.
+            progress: Whether to show a progress bar; None for one on a terminal only, or a callback.
+
+        Returns:
+            The mean over all transitions.
+
+        Raises:
+            InputError: If the data has another number of coordinates than the model.
+
+        Example:
+            >>> np.isfinite(model.score(data)).item()
+            True
+        """
         transitions = data.transitions()
-        return float(self.log_prob(transitions.y, transitions.x, transitions.step, report=report).mean())
+        return float(self.log_prob(transitions.y, transitions.x, transitions.step, progress=progress).mean())
 
     def sample(
         self,
-        x0: Any,
-        times: Any,
+        x0: ArrayLike,
+        times: ArrayLike,
         seed: int = 0,
         paths: int | None = None,
         *,
         substeps: int | None = None,
         splitting: Splitting | None = None,
-        report: Callable[[int], None] = lambda intervals: None,
+        progress: ProgressOption = False,
     ) -> Float[np.ndarray, "paths times d"]:
-        """Simulated paths from x0, (M, d), or (d,) repeated ``paths`` times; ``times[0]`` is the start.
+        """Simulated paths.
 
-        Each interval is cut into ``substeps`` (default: enough that none is longer than the step of the data and
-        that the coefficients change little over each), composed by ``splitting`` (default: the model's). A path that
-        leaves the finite numbers is reported in a warning and kept as it is. ``report`` hears of the intervals between
-        ``times`` that are done.
+        Paths that become NaN or infinite are named in a warning and kept as they are.
+
+        Args:
+            x0: Start states (M, d), one for each path; or one (d,) for all.
+            times: Increasing times, the first of which is that of the start states.
+            seed: Seed of the random numbers.
+            paths: How many, with one start state.
+            substeps: Parts that each interval between times is cut into; by default enough that none is longer than
+                the step of the data and that the coefficients change little over each.
+            splitting: How a step is composed; by default as the model says.
+            progress: Whether to show a progress bar; None for one on a terminal only, or a callback.
+
+        Returns:
+            States (M, T, d) of each path at each time.
+
+        Raises:
+            InputError: If a start state, the times, ``paths`` or ``substeps`` cannot be used.
+
+        Example:
+            >>> model.sample([0.5], times=[0.0, 0.1, 0.2], seed=1, paths=4).shape
+            (4, 3, 1)
         """
         start, times = self._start(x0, paths), _increasing(times)
         splitting = self.splitting if splitting is None else splitting
@@ -147,26 +296,40 @@ class Model:
             counts = np.full(len(intervals), int(substeps))
         else:
             raise InputError(f"expected substeps ≥ 1, but got {substeps}")
-        z = evaluation.sample(
-            self.generator,
-            splitting,
-            jnp.asarray(self.coordinates.to(start), jnp.float32),
-            np.asarray(self.coordinates.step_to(intervals), np.float32),
-            counts,
-            jax.random.key(seed),
-            refine=substeps is None and splitting.refined,
-            report=report,
-        )
+        with progress_bar(progress) as begin:
+            z = simulation.sample(
+                self.generator,
+                splitting,
+                jnp.asarray(self.coordinates.to(start), jnp.float32),
+                np.asarray(self.coordinates.step_to(intervals), np.float32),
+                counts,
+                jax.random.key(seed),
+                refine=substeps is None and splitting.refined,
+                progress=begin,
+            )
         moved = self.coordinates.back(z.astype(np.float64)).swapaxes(0, 1)
         paths_out = np.concatenate([start[:, None], moved], axis=1)
-        _report_lost(paths_out, times)
+        _warn_of_divergence(paths_out, times)
         return paths_out
 
     def save(self, path: str | Path) -> None:
-        """Writes the model to one file, atomically; ``nke.load`` reads it."""
+        """Writes the model to one file, atomically; ``nke.load`` reads it.
+
+        Args:
+            path: Name of the file.
+
+        Raises:
+            InputTypeError: If a coefficient is no network of nke, such as a plain function.
+            OSError: If the file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.save(f"{folder}/model.nke")
+        """
         write(self, path)
 
-    def _enter(self, x: Any) -> tuple[Float[np.ndarray, "n d"], tuple[int, ...]]:
+    def _enter(self, x: ArrayLike) -> tuple[Float[np.ndarray, "n d"], tuple[int, ...]]:
         """Dimensionless states as rows, and the batch shape to give back."""
         x = np.asarray(as_numbers(x, "states"))
         if x.shape[-1:] != (self.dimension,):
@@ -176,13 +339,15 @@ class Model:
             )
         return self.coordinates.to(x).reshape(-1, self.dimension), x.shape[:-1]
 
-    def _steps(self, step: Any, batch: tuple[int, ...]) -> Float[np.ndarray, " n"]:
+    def _steps(self, step: ArrayLike, batch: tuple[int, ...]) -> Float[np.ndarray, " n"]:
+        """Dimensionless steps, one for each row."""
         step = np.asarray(as_numbers(step, "step"))
         if not (np.isfinite(step) & (step > 0)).all():
             raise InputError(f"expected a step greater than zero, but got {step}")
         return np.broadcast_to(self.coordinates.step_to(step), batch).ravel()
 
-    def _start(self, x0: Any, paths: int | None) -> Float[np.ndarray, "paths d"]:
+    def _start(self, x0: ArrayLike, paths: int | None) -> Float[np.ndarray, "paths d"]:
+        """A start state for each path."""
         x0 = np.asarray(as_numbers(x0, "x0"))
         if paths is not None and paths < 1:
             raise InputError(f"expected paths ≥ 1, but got {paths}")
@@ -198,7 +363,8 @@ class Model:
         return x0
 
 
-def _increasing(times: Any) -> Float[np.ndarray, " t"]:
+def _increasing(times: ArrayLike) -> Float[np.ndarray, " t"]:
+    """The times, refused if they do not increase."""
     times = np.asarray(as_numbers(times, "times"))
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
         raise InputError(
@@ -208,19 +374,21 @@ def _increasing(times: Any) -> Float[np.ndarray, " t"]:
 
 
 def _reshape(law: GaussianMixture, batch: Sequence[int]) -> GaussianMixture:
+    """A law for each row, with the batch shape back."""
     weights, means, covariances = (
         leaf.reshape(*batch, *leaf.shape[1:]) for leaf in (law.weights, law.means, law.covariances)
     )
     return GaussianMixture(weights, means, covariances)
 
 
-def _report_lost(paths: Float[np.ndarray, "paths times d"], times: Float[np.ndarray, " times"]) -> None:
+def _warn_of_divergence(paths: Float[np.ndarray, "paths times d"], times: Float[np.ndarray, " times"]) -> None:
+    """Names the simulated paths that became NaN or infinite."""
     lost = np.asarray(~np.isfinite(paths).all(axis=-1))
     if lost.any():
         index = np.flatnonzero(lost.any(axis=1))
         when = times[lost[index[0]].argmax()]
         warnings.warn(
-            f"{len(index)} of {len(paths)} simulated paths left the finite numbers, the first is path {index[0]} "
+            f"{len(index)} of {len(paths)} simulated paths became NaN or infinite, the first is path {index[0]} "
             f"at time {when:g}; the model is not to be trusted that far from its data. Start closer to the data "
             "or pass a larger substeps",
             RuntimeWarning,

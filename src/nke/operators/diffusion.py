@@ -14,25 +14,68 @@ from nke.operators.quadrature import Quadrature
 
 
 class Diffusion(Operator):
-    """Given by a factor g, so that the tensor a = g gᵀ is positive semi-definite by construction."""
+    """The noise term, given by a factor g, so that a = g gᵀ is positive semi-definite by construction.
+
+    Attributes:
+        factor: From a state to g(x), with a column for each noise source.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> nke.operators.Diffusion(lambda x: 0.5 * jnp.eye(1)).tensor(jnp.zeros(1)).tolist()
+        [[0.25]]
+    """
 
     factor: Callable[[Float[Array, " d"]], Float[Array, "d n"]]
 
     @classmethod
     def from_tensor(cls, tensor: Callable[[Float[Array, " d"]], Float[Array, "d d"]]) -> "Diffusion":
+        """A noise term of known diffusion tensor.
+
+        Args:
+            tensor: From a state to a(x).
+
+        Returns:
+            The noise term, with the Cholesky factor of a(x) for g(x).
+        """
         return cls(lambda x: cholesky(tensor(x)))
 
     def tensor(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+        """The diffusion tensor a(x) = g(x) g(x)ᵀ.
+
+        Args:
+            x: One state.
+
+        Returns:
+            The tensor.
+        """
         g = self.factor(x)
         return g @ g.T
 
     def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
-        """D̂(π, μ, Σ) = (0, 0, ⟨a, G⟩)."""
+        """D̂(π, μ, Σ) = (0, 0, ⟨a, G⟩).
+
+        Args:
+            mean: Mean μ of the packet.
+            covariance: Covariance Σ of the packet.
+            quadrature: Rule for inner products with the packet.
+
+        Returns:
+            Time derivatives of weight, mean and covariance.
+        """
         spread = quadrature.expectation(self.tensor, mean, covariance)
         return PacketRate(jnp.zeros_like(mean[0]), jnp.zeros_like(mean), spread)
 
     def semigroup(self, mixture: GaussianMixture, step: Step, quadrature: Quadrature) -> GaussianMixture:
-        """Heun's rule on dΣ/dt = ⟨a, G_{μ,Σ}⟩."""
+        """Heun's rule on dΣ/dt = ⟨a, G_{μ,Σ}⟩.
+
+        Args:
+            mixture: Law at the start.
+            step: The time s.
+            quadrature: Rule for inner products with its components.
+
+        Returns:
+            Law at the end.
+        """
 
         def spread(mean, covariance):
             start = quadrature.expectation(self.tensor, mean, covariance)
@@ -50,6 +93,14 @@ class Diffusion(Operator):
             x + √s [g + ¼ Σ_r (g⁺_r + g⁻_r − 2g)] ξ + √s/4 Σ_{rj} (g⁺_r − g⁻_r)_j (ξ_r ξ_j + v_rj),
 
         v antisymmetric of random signs (which of two sources acts first) but for −1 on its diagonal.
+
+        Args:
+            x: State of the particle.
+            step: The time s.
+            noise: Its random numbers.
+
+        Returns:
+            Its new state.
         """
         g, root = self.factor(x), jnp.sqrt(step)
         ahead, behind = (jax.vmap(self.factor)(x + side * root * g.T) for side in (1, -1))
@@ -61,6 +112,6 @@ class Diffusion(Operator):
 
 
 def _order(signs: Float[Array, " pairs"], sources: int) -> Float[Array, "n n"]:
-    """Antisymmetric of the signs, but for −1 on the diagonal."""
+    """The matrix v: antisymmetric of the signs, but for −1 on the diagonal."""
     i, j = np.tril_indices(sources, -1)
     return (-jnp.eye(sources, dtype=signs.dtype)).at[i, j].set(signs[: len(i)]).at[j, i].set(-signs[: len(i)])

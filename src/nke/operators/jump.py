@@ -7,7 +7,7 @@ time s, a mixture whose component 0 is δ₀: "no jump".
 import abc
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,10 +17,16 @@ from jaxtyping import Array, Float
 from nke.arrays import cholesky, outer, symmetrise
 from nke.errors import InputTypeError
 from nke.mixtures import GaussianMixture
-from nke.operators.kinetic import KineticJump
+from nke.operators.configuration import Configuration, Registry
+from nke.operators.kinetic import KinematicConstraint, KineticJump
 from nke.operators.networks import JumpNetwork, MixtureDensityNetwork
+from nke.operators.networks.jumps import FINITE_TIME_LAWS, JUMP_MEASURES
 from nke.operators.operator import Noise, Operator, PacketRate, Step
 from nke.operators.quadrature import Quadrature
+
+JUMPS = Registry("jump")
+SERIES_TERMS = 12
+FEW = 2.0  # expected jumps up to which tails are summed from their first term on
 
 
 class JumpTerms(NamedTuple):
@@ -32,27 +38,76 @@ class JumpTerms(NamedTuple):
 
 
 class Jump(Operator):
+    """A jump term: rate λ(x), law of one jump, and the law H^s of the displacement by jumps over a time s.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> law = nke.GaussianMixture(jnp.ones(1), jnp.ones((1, 1)), 0.01 * jnp.ones((1, 1, 1)))
+        >>> jump = nke.operators.PoissonJump.from_functions(lambda x: jnp.asarray(3.0), lambda x: law)
+        >>> float(jump.intensity(jnp.zeros(1)))
+        3.0
+    """
+
     @abc.abstractmethod
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:
-        """λ(x), jumps per unit time."""
+        """The rate λ(x), jumps per unit time.
+
+        Args:
+            x: One state.
+
+        Returns:
+            The rate.
+        """
 
     @abc.abstractmethod
     def law(self, x: Float[Array, " d"]) -> GaussianMixture:
-        """Law of one jump at x."""
+        """The law of one jump at x.
+
+        Args:
+            x: One state.
+
+        Returns:
+            The law; its weights sum to one.
+        """
 
     @abc.abstractmethod
     def terms(self, x: Float[Array, " d"], step: Step) -> "JumpTerms":
-        """H^s(x) in parts."""
+        """The law H^s(x) in parts: no jump, one jump, more.
+
+        Args:
+            x: One state.
+            step: The time s.
+
+        Returns:
+            The parts, weighted by their masses.
+        """
 
     def displacement(self, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        """H^s(x) as one mixture; component 0 is δ₀."""
+        """The law H^s(x) as one mixture.
+
+        Args:
+            x: One state.
+            step: The time s.
+
+        Returns:
+            The mixture; its component 0 is δ₀.
+        """
         terms = self.terms(x, step)
         stay = GaussianMixture.point(jnp.zeros_like(x))
         parts = [GaussianMixture(terms.stay[None], stay.means, stay.covariances), terms.first]
         return join(parts + ([] if terms.more is None else [terms.more]))
 
     def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
-        """Ĵ(π, μ, Σ) = (0, ⟨β, G⟩, ⟨γ + β(x−μ)ᵀ + (x−μ)βᵀ, G⟩), β and γ the raw moments of h(x, ·)."""
+        """Ĵ(π, μ, Σ) = (0, ⟨β, G⟩, ⟨γ + β(x−μ)ᵀ + (x−μ)βᵀ, G⟩), β and γ the raw moments of h(x, ·).
+
+        Args:
+            mean: Mean μ of the packet.
+            covariance: Covariance Σ of the packet.
+            quadrature: Rule for inner products with the packet.
+
+        Returns:
+            Time derivatives of weight, mean and covariance.
+        """
 
         def moments(x):
             first, second = _raw_moments(self.law(x))
@@ -62,7 +117,16 @@ class Jump(Operator):
         return PacketRate(jnp.zeros_like(mean[0]), *quadrature.expectation(moments, mean, covariance))
 
     def semigroup(self, mixture: GaussianMixture, step: Step, quadrature: Quadrature) -> GaussianMixture:
-        """Each component convolved with H^s frozen at its mean."""
+        """Each component convolved with H^s frozen at its mean.
+
+        Args:
+            mixture: Law at the start.
+            step: The time s.
+            quadrature: Not used.
+
+        Returns:
+            Law at the end, with more components.
+        """
 
         def split(weight, mean, covariance):
             packet = GaussianMixture(weight[None], mean[None], covariance[None])
@@ -77,64 +141,207 @@ class Jump(Operator):
         )
 
     def move(self, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:
+        """A draw from x + H^s(x).
+
+        Args:
+            x: State of the particle.
+            step: The time s.
+            noise: Its random numbers.
+
+        Returns:
+            Its new state.
+        """
         law = self.displacement(x, step)
         k = jnp.minimum(jnp.sum(noise.choice >= jnp.cumsum(law.weights)), law.components - 1)
         return x + law.means[k] + cholesky(law.covariances)[k] @ noise.jump
 
+    def constrained(self, constraint: KinematicConstraint) -> "Jump":
+        """The jumps of the whole state from those of its free coordinates.
 
+        Args:
+            constraint: Which coordinates are positions, and do not jump.
+
+        Returns:
+            The jump term of the whole state.
+
+        Raises:
+            InputTypeError: If jumps of this type are always of the whole state.
+        """
+        raise InputTypeError(f"{type(self).__name__} gives jumps of all coordinates, so none can be a position")
+
+    def unconstrained(self, state: Callable[[Float[Array, " r"]], Float[Array, " d"]]) -> "Jump":
+        """The jumps of the free coordinates alone.
+
+        Args:
+            state: The visible state of given free coordinates.
+
+        Returns:
+            The jump term of the free coordinates.
+
+        Raises:
+            InputTypeError: If jumps of this type are always of the whole state.
+        """
+        raise InputTypeError(f"{type(self).__name__} gives jumps of all coordinates, so none can be a position")
+
+
+@JUMPS.register
 class FiniteTimeJump(Jump):
     """The paper's jump semigroup: H^s learned as a mixture density network for one step s.
 
     The rate follows from the no-jump weight, λ = −log α₀ / s, and the law of one jump is read off as
     H^s without its δ₀. For another step the same rate and law are used with at most one jump per
     step, which is first order in λs.
+
+    Attributes:
+        network: The network of H^s.
+        step: The step s that it was learned for.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> options = {"components": 1, "width": 4, "depth": 1, "key": jax.random.key(0)}
+        >>> network = nke.operators.MixtureDensityNetwork(jnp.ones(1), 0.1, **options)
+        >>> jump = nke.operators.FiniteTimeJump(network, step=0.05)
+        >>> round(float(jump.intensity(jnp.zeros(1))), 2)  # −log 0.9 / 0.05
+        2.11
     """
 
+    kind: ClassVar[str] = "finite-time"
     network: MixtureDensityNetwork
     step: float = eqx.field(static=True)
 
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """The rate λ(x) = −log α₀(x) / s.
+
+        Args:
+            x: One state.
+
+        Returns:
+            The rate.
+        """
         return -self.network(x).log_no_jump / self.step
 
     def law(self, x: Float[Array, " d"]) -> GaussianMixture:
+        """The law of one jump at x: H^s without its δ₀.
+
+        Args:
+            x: One state.
+
+        Returns:
+            The law; its weights sum to one.
+        """
         h = self.network(x)
         return GaussianMixture(h.shares, h.means, h.covariances)
 
     def terms(self, x: Float[Array, " d"], step: Step) -> JumpTerms:
+        """The law of the displacement by jumps in two parts: no jump, and one.
+
+        Args:
+            x: One state.
+            step: The time, the one that was learned or another.
+
+        Returns:
+            The parts, weighted by their masses.
+        """
         h = self.network(x)
         stay = jnp.exp(h.log_no_jump * (step / self.step))
         return JumpTerms(stay, GaussianMixture((1 - stay) * h.shares, h.means, h.covariances), None)
 
+    def configuration(self) -> Configuration:
+        """The kind of the jumps and their options, as JSON values."""
+        return {"kind": self.kind, "step": self.step, "law": FINITE_TIME_LAWS.describe(self.network)}
 
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "FiniteTimeJump":
+        """Jumps of the described structure, their arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            inputs: Number of coordinates of the state.
+            outputs: Number of coordinates that may jump.
+
+        Returns:
+            The jump term.
+        """
+        return cls(FINITE_TIME_LAWS.build(configuration["law"], inputs, outputs), configuration["step"])
+
+
+@JUMPS.register
 class PoissonJump(Jump):
     """Jumps as a generator: H^s = e^{−λs} Σ_i (λs)^i/i! law^{*i}, rate and law frozen over the step.
 
     The first ``order`` terms are exact; all that jumped more often is one Gaussian with the right mass,
-    mean and covariance. ``measure`` gives (λ(x), law at x).
+    mean and covariance.
+
+    Attributes:
+        measure: Gives the pair of λ(x) and the law at x.
+        order: How many jumps of a step are told apart.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> law = nke.GaussianMixture(jnp.ones(1), jnp.ones((1, 1)), 0.01 * jnp.ones((1, 1, 1)))
+        >>> jump = nke.operators.PoissonJump(lambda x: (jnp.asarray(3.0), law), order=2)
+        >>> round(float(jump.displacement(jnp.zeros(1), 0.1).weights[0]), 3)  # e^{−0.3}
+        0.741
     """
 
+    kind: ClassVar[str] = "poisson"
     measure: Callable[[Float[Array, " d"]], tuple[Float[Array, ""], GaussianMixture]]
     order: int = eqx.field(static=True, default=1)
 
     @classmethod
     def from_functions(cls, rate: Callable, law: Callable, order: int = 1) -> "PoissonJump":
+        """Jumps of known rate and law.
+
+        Args:
+            rate: From a state to λ(x).
+            law: From a state to the law of one jump.
+            order: How many jumps of a step are told apart.
+
+        Returns:
+            The jump term.
+        """
         return cls(lambda x: (rate(x), law(x)), order)
 
     @property
     def network(self) -> JumpNetwork:
-        """That of a learned measure."""
+        """The network of a learned measure."""
         network = self.measure.free if isinstance(self.measure, KineticJump) else self.measure
         if not isinstance(network, JumpNetwork):
             raise InputTypeError(f"a jump measure of type {type(self.measure).__name__} has no network")
         return network
 
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:
+        """The rate λ(x), jumps per unit time.
+
+        Args:
+            x: One state.
+
+        Returns:
+            The rate.
+        """
         return self.measure(x)[0]
 
     def law(self, x: Float[Array, " d"]) -> GaussianMixture:
+        """The law of one jump at x.
+
+        Args:
+            x: One state.
+
+        Returns:
+            The law; its weights sum to one.
+        """
         return self.measure(x)[1]
 
     def terms(self, x: Float[Array, " d"], step: Step) -> JumpTerms:
+        """The Poisson series in parts: no jump, one, and more.
+
+        Args:
+            x: One state.
+            step: The time s.
+
+        Returns:
+            The parts, weighted by their masses.
+        """
         rate, law = self.measure(x)
         expected = rate * step
         stay = jnp.exp(-expected)
@@ -145,11 +352,47 @@ class PoissonJump(Jump):
             more.append(GaussianMixture(chance * jumps.weights, jumps.means, jumps.covariances))
         return JumpTerms(stay, first, join([*more, _more_jumps(expected, law, self.order + 1)]))
 
+    def constrained(self, constraint: KinematicConstraint) -> "PoissonJump":
+        """The jumps of the whole state from those of its free coordinates.
 
-SERIES_TERMS = 12
+        Args:
+            constraint: Which coordinates are positions, and do not jump.
 
+        Returns:
+            The jump term of the whole state.
+        """
+        return PoissonJump(KineticJump(self.network, constraint), self.order)
 
-FEW = 2.0  # expected jumps up to which tails are summed from their first term on
+    def unconstrained(self, state: Callable[[Float[Array, " r"]], Float[Array, " d"]]) -> "PoissonJump":
+        """The jumps of the free coordinates alone.
+
+        Args:
+            state: The visible state of given free coordinates.
+
+        Returns:
+            The jump term of the free coordinates.
+        """
+        network = self.network
+        return PoissonJump(lambda q: network(state(q)), self.order)
+
+    def configuration(self) -> Configuration:
+        """The kind of the jumps and their options, as JSON values."""
+        measure = self.measure.free if isinstance(self.measure, KineticJump) else self.measure
+        return {"kind": self.kind, "order": self.order, "measure": JUMP_MEASURES.describe(measure)}
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "PoissonJump":
+        """Jumps of the described structure, their arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            inputs: Number of coordinates of the state.
+            outputs: Number of coordinates that may jump.
+
+        Returns:
+            The jump term.
+        """
+        return cls(JUMP_MEASURES.build(configuration["measure"], inputs, outputs), configuration["order"])
 
 
 def _tail_series(expected: Float[Array, ""], n: int) -> Float[Array, ""]:
@@ -194,5 +437,6 @@ def join(mixtures: list[GaussianMixture]) -> GaussianMixture:
 
 
 def _raw_moments(law: GaussianMixture) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+    """Mean and second moment about zero."""
     mean, covariance = law.moments()
     return mean, covariance + outer(mean, mean)

@@ -13,14 +13,28 @@ from jaxtyping import Array, Float
 
 from nke.arrays import Array as AnyArray
 from nke.mixtures import GaussianMixture
+from nke.operators.configuration import Configuration
 from nke.operators.networks import Fixed, JumpNetwork
 from nke.operators.operator import Step
 
 
 class KinematicConstraint(eqx.Module):
-    """Which coordinates are positions of which velocities; dx_p/dt = slope·x_v + offset in scaled coordinates.
+    """Positions that follow their velocities, dx_p/dt = slope·x_v + offset, and coordinates that do not matter.
 
-    The law does not depend on those that are ``invariant``.
+    Attributes:
+        positions: The coordinates that are positions.
+        velocities: The velocity of each of them.
+        invariant: The coordinates that the law does not depend on.
+        dimension: Number of coordinates of the state.
+        slope: From the scaled velocities to the change of the scaled positions; not trained.
+        offset: Likewise.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> Fixed = nke.operators.Fixed
+        >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (0,), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
+        >>> constraint.free, constraint.seen(jnp.array([5.0, 2.0])).tolist()
+        ((1,), [0.0, 2.0])
     """
 
     positions: tuple[int, ...] = eqx.field(static=True)
@@ -36,50 +50,160 @@ class KinematicConstraint(eqx.Module):
         return tuple(i for i in range(self.dimension) if i not in self.positions)
 
     def seen(self, x: Float[AnyArray, "*batch d"]) -> Float[AnyArray, "*batch d"]:
-        """The state as the networks see it."""
+        """The state as the networks see it.
+
+        Args:
+            x: States, NumPy or JAX.
+
+        Returns:
+            The states with zeros for the coordinates that the law does not depend on.
+        """
         return x * np.array([i not in self.invariant for i in range(self.dimension)], x.dtype)
 
     def velocity(self, x: Float[Array, " d"]) -> Float[Array, " p"]:
-        """Of the positions."""
+        """Time derivative of the positions.
+
+        Args:
+            x: One state.
+
+        Returns:
+            A number for each position.
+        """
         return self.slope.value * x[np.array(self.velocities, int)] + self.offset.value
 
     def embed(self, positions: Float[Array, "p ..."], free: Float[Array, "r ..."]) -> Float[Array, "d ..."]:
-        """Rows of the whole state from those of its two parts."""
+        """Rows of the whole state from those of its two parts.
+
+        Args:
+            positions: A row for each position.
+            free: A row for each of the other coordinates.
+
+        Returns:
+            A row for each coordinate.
+        """
         return jnp.concatenate([positions, free])[np.argsort(self.positions + self.free)]
 
+    def halfway(self, x: Float[Array, " d"], step: Step) -> Float[Array, " p"]:
+        """Where the positions are halfway through a step, to second order in it.
+
+        Args:
+            x: State at the start of the step.
+            step: Length of the step.
+
+        Returns:
+            A number for each position.
+        """
+        return x[jnp.array(self.positions, int)] + step / 2 * self.velocity(x)
+
     def carry(self, law: GaussianMixture, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        """The displacement of the whole state from that of the free coordinates: Δp = s·(v + Δv/2)."""
+        """The displacement of the whole state from that of the free coordinates: Δp = s·(v + Δv/2).
+
+        Args:
+            law: Displacement of the free coordinates over the step.
+            x: State at the start of the step.
+            step: Length of the step.
+
+        Returns:
+            Displacement of all coordinates.
+        """
         free, still = jnp.eye(len(self.free), dtype=x.dtype), jnp.zeros((len(self.positions), len(self.free)), x.dtype)
         faster = self.embed(still, free)[np.array(self.velocities, int)]
         spread = self.embed(step / 2 * self.slope.value[:, None] * faster, free)
         flown = self.embed(step * self.velocity(x), jnp.zeros(len(self.free), x.dtype))
         return GaussianMixture(law.weights, flown + law.means @ spread.T, spread @ law.covariances @ spread.T)
 
+    def configuration(self) -> Configuration:
+        """The options of the constraint, as JSON values."""
+        return {name: list(getattr(self, name)) for name in ("positions", "velocities", "invariant")}
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, dimension: int) -> "KinematicConstraint":
+        """A constraint of the described structure, its arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            dimension: Number of coordinates of the state.
+
+        Returns:
+            The constraint.
+        """
+        positions, velocities, invariant = (
+            tuple(configuration[name]) for name in ("positions", "velocities", "invariant")
+        )
+        slope, offset = (Fixed(jnp.zeros(len(positions))) for _ in range(2))
+        return cls(positions, velocities, invariant, dimension, slope, offset)
+
 
 class KineticDrift(eqx.Module):
+    """The drift of the whole state from that of the free coordinates.
+
+    Attributes:
+        free: Drift of the coordinates that are not positions.
+        constraint: Which are which.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> Fixed = nke.operators.Fixed
+        >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
+        >>> nke.operators.KineticDrift(lambda x: -x[:1], constraint)(jnp.array([5.0, 2.0])).tolist()
+        [2.0, -5.0]
+    """
+
     free: Callable[[Float[Array, " d"]], Float[Array, " r"]]
     constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
+        """The drift at one state."""
         return self.constraint.embed(self.constraint.velocity(x), self.free(self.constraint.seen(x)))
 
 
 class KineticFactor(eqx.Module):
+    """The noise factor of the whole state from that of the free coordinates: positions have no noise.
+
+    Attributes:
+        free: Factor of the coordinates that are not positions.
+        constraint: Which are which.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> Fixed = nke.operators.Fixed
+        >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
+        >>> nke.operators.KineticFactor(lambda x: jnp.ones((1, 1)), constraint)(jnp.zeros(2)).tolist()
+        [[0.0], [1.0]]
+    """
+
     free: Callable[[Float[Array, " d"]], Float[Array, "r r"]]
     constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "d r"]:
+        """The noise factor at one state."""
         g = self.free(self.constraint.seen(x))
         return self.constraint.embed(jnp.zeros((len(self.constraint.positions), g.shape[1]), g.dtype), g)
 
 
 class KineticJump(eqx.Module):
-    """A jump measure: rate and law, the positions staying where they are."""
+    """A jump measure, rate and law, of the whole state: the positions stay where they are.
+
+    Attributes:
+        free: Jump measure of the coordinates that are not positions.
+        constraint: Which are which.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> Fixed = nke.operators.Fixed
+        >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
+        >>> options = {"rate": 2.0, "components": 1, "width": 4, "depth": 1, "inputs": 2, "key": jax.random.key(0)}
+        >>> network = nke.operators.JumpNetwork(jnp.ones(1), 0.1 * jnp.eye(1), **options)
+        >>> rate, law = nke.operators.KineticJump(network, constraint)(jnp.zeros(2))
+        >>> float(law.covariances[0, 0, 0])
+        0.0
+    """
 
     free: JumpNetwork
     constraint: KinematicConstraint
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
+        """The rate at one state, and the law of one jump there."""
         rate, law = self.free(self.constraint.seen(x))
         embed = jnp.eye(self.constraint.dimension, dtype=x.dtype)[:, np.array(self.constraint.free)]
         return rate, GaussianMixture(law.weights, law.means @ embed.T, embed @ law.covariances @ embed.T)

@@ -5,6 +5,7 @@ One of them stands behind ``log_prob``, ``transition`` and the training loss of 
 
 import abc
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -13,11 +14,13 @@ from jaxtyping import Array, Float
 
 from nke.arrays import cholesky, inverse, inverse_lower
 from nke.mixtures import GaussianMixture
+from nke.operators.configuration import Configuration, Registry
 from nke.operators.generator import Generator
 from nke.operators.jump import join
 from nke.operators.operator import Step
-from nke.operators.quadrature import Quadrature, Simplex
+from nke.operators.quadrature import QUADRATURES, Quadrature, Simplex
 
+RULES = Registry("transition rule")
 TINY = 1e-3  # least spread of the points at which the drift is linearised, in standard deviations of the data
 NARROW = 0.05  # and over their whole spread, so that slopes across a flat packet can be told
 FAR = 1.0  # how far ahead of the state it is linearised at most, likewise
@@ -26,37 +29,87 @@ STIFF = 2.0  # largest norm of sJ/4: the step is far too coarse for the drift be
 
 
 class TransitionRule(eqx.Module):
+    """A discrete model of the motion over one step.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> advection = nke.operators.Advection(lambda x: -x)
+        >>> generator = nke.operators.Generator(advection, nke.operators.Diffusion(lambda x: jnp.eye(1)))
+        >>> law = nke.operators.ForwardPacket().displacement(generator, jnp.array([1.0]), 0.1)
+        >>> round(float(law.means[0, 0]), 3), round(float(law.covariances[0, 0, 0]), 3)
+        (-0.095, 0.091)
+    """
+
     @abc.abstractmethod
     def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        """Law of the next state minus x, no coordinate being the position of another."""
+        """The law of the next state minus x, for a generator whose coordinates are all free.
+
+        Args:
+            generator: The equation.
+            x: State at the start of the step.
+            step: Length of the step.
+
+        Returns:
+            The law of the displacement.
+        """
 
     def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        """Law of the next state minus x."""
-        law = self._of_the_free(generator, x, step)
-        return law if generator.constraint is None else generator.constraint.carry(law, x, step)
+        """The law of the next state minus x.
+
+        Args:
+            generator: The equation.
+            x: State at the start of the step.
+            step: Length of the step.
+
+        Returns:
+            The law of the displacement of all coordinates.
+        """
+        return generator.whole_displacement(self._free_displacement(generator, x, step), x, step)
 
     def log_prob(
         self, generator: Generator, x: Float[Array, " d"], moved: Float[Array, " d"], step: Step
     ) -> Float[Array, ""]:
-        """Log density of the displacement; of the coordinates beside the positions, which follow from them."""
-        constraint = generator.constraint
-        return self._of_the_free(generator, x, step).log_prob(
-            moved if constraint is None else moved[jnp.array(constraint.free)]
-        )
+        """The log density of a displacement: that of its free coordinates, which the positions follow from.
 
-    def _of_the_free(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
-        """Positions are held where they are halfway through, which is right to second order in the step."""
-        constraint = generator.constraint
-        if constraint is None:
-            return self.packet(generator, x, step)
-        halfway = x[jnp.array(constraint.positions, int)] + step / 2 * constraint.velocity(x)
-        return self.packet(generator.without_positions(halfway), x[jnp.array(constraint.free)], step)
+        Args:
+            generator: The equation.
+            x: State at the start of the step.
+            moved: The displacement.
+            step: Length of the step.
+
+        Returns:
+            The log density.
+        """
+        return self._free_displacement(generator, x, step).log_prob(generator.free_part(moved))
+
+    def _free_displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        """The law of the displacement of the free coordinates."""
+        equation, free = generator.free_equation(x, step)
+        return self.packet(equation, free, step)
 
 
+@RULES.register
 class EulerMaruyamaRule(TransitionRule):
-    """H^s(x) * G_{s·f(x), s·a(x)}: everything frozen at x, first order in s. For comparison."""
+    """H^s(x) * G_{s·f(x), s·a(x)}: everything frozen at x, first order in s. For comparison.
+
+    Example:
+        >>> nke.operators.EulerMaruyamaRule().configuration()
+        {'kind': 'euler-maruyama'}
+    """
+
+    kind: ClassVar[str] = "euler-maruyama"
 
     def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        """The law of the next state minus x, for a generator whose coordinates are all free.
+
+        Args:
+            generator: The equation.
+            x: State at the start of the step.
+            step: Length of the step.
+
+        Returns:
+            The law of the displacement.
+        """
         noise = jnp.sqrt(step) * generator.diffusion.factor(x)
         mean, covariance = step * generator.advection.drift(x), noise @ noise.T
         if generator.jump is None:
@@ -64,7 +117,24 @@ class EulerMaruyamaRule(TransitionRule):
         jumped = generator.jump.displacement(x, step)
         return GaussianMixture(jumped.weights, mean + jumped.means, covariance + jumped.covariances)
 
+    def configuration(self) -> Configuration:
+        """The kind of the rule, as JSON values."""
+        return {"kind": self.kind}
 
+    @classmethod
+    def from_configuration(cls, configuration: Configuration) -> "EulerMaruyamaRule":
+        """The rule that a configuration describes.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+
+        Returns:
+            The rule.
+        """
+        return cls()
+
+
+@RULES.register
 class ForwardPacket(TransitionRule):
     """e^{L s} δ_x as a mixture: the equation linearised in the middle of the step, each packet's moments solved.
 
@@ -81,17 +151,37 @@ class ForwardPacket(TransitionRule):
 
     It is a normalised density for any f, a and H, of second order in s in mean and covariance for additive noise,
     and stays sane where the drift is stiff: R decays with −sJ, m − x and sJ are bounded (``FAR``, ``STIFF``), the drift
-    after a jump is tamed where s/2·J_k is large. Inner products take a quadrature rule of few points. With ``substeps``
-    the motion without a jump is cut into as many, which helps with coarse steps and noise that depends on the state.
-    ``resolution`` is a standard deviation for each coordinate that every packet is blurred by: that of the ruler with
-    which a motion without noise is measured. It belongs to the density, not to the equation, whose noise may vanish.
+    after a jump is tamed where s/2·J_k is large.
+
+    Attributes:
+        quadrature: Rule of few points for the inner products.
+        substeps: Parts that the motion without a jump is cut into, which helps with coarse steps and noise that
+            depends on the state.
+        resolution: A standard deviation for each coordinate that every packet is blurred by: that of the ruler with
+            which a motion without noise is measured. It belongs to the density, not to the equation, whose noise may
+            vanish.
+
+    Example:
+        >>> nke.operators.ForwardPacket(substeps=2).configuration()
+        {'kind': 'forward-packet', 'quadrature': {'kind': 'simplex'}, 'substeps': 2, 'resolution': None}
     """
 
+    kind: ClassVar[str] = "forward-packet"
     quadrature: Quadrature = Simplex()
     substeps: int = eqx.field(static=True, default=1)
     resolution: tuple[float, ...] | None = eqx.field(static=True, default=None)
 
     def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        """The law of the next state minus x, for a generator whose coordinates are all free.
+
+        Args:
+            generator: The equation.
+            x: State at the start of the step.
+            step: Length of the step.
+
+        Returns:
+            The law of the displacement.
+        """
         drift = generator.advection.drift
         mean, covariance, halfway = self._without_jumps(generator, x, step)
         if generator.jump is None:
@@ -117,6 +207,32 @@ class ForwardPacket(TransitionRule):
             means = terms.more.means + jnp.mean(shifts, axis=0)
             parts.append(GaussianMixture(terms.more.weights, means, covariance + terms.more.covariances))
         return join(parts)
+
+    def configuration(self) -> Configuration:
+        """The kind of the rule and its options, as JSON values."""
+        return {
+            "kind": self.kind,
+            "quadrature": QUADRATURES.describe(self.quadrature),
+            "substeps": self.substeps,
+            "resolution": None if self.resolution is None else list(self.resolution),
+        }
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration) -> "ForwardPacket":
+        """The rule that a configuration describes.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+
+        Returns:
+            The rule.
+        """
+        resolution = configuration["resolution"]
+        return cls(
+            QUADRATURES.build(configuration["quadrature"]),
+            configuration["substeps"],
+            None if resolution is None else tuple(resolution),
+        )
 
     def _without_jumps(
         self, generator: Generator, x: Float[Array, " d"], step: Step
@@ -155,7 +271,7 @@ class ForwardPacket(TransitionRule):
     def _noise_over(
         self, noise: Callable, centre: Float[Array, " d"], factor: Float[Array, "d d"]
     ) -> Float[Array, "d d"]:
-        """A factor of ⟨a, G⟩."""
+        """The Cholesky factor of ⟨a, G⟩ over the packet of covariance factor·factorᵀ."""
         nodes, weights = (jnp.asarray(a, centre.dtype) for a in self.quadrature.nodes(len(centre)))
         g = jax.vmap(noise)(centre + nodes @ factor.T)
         return cholesky(jnp.tensordot(weights, g @ jnp.swapaxes(g, -1, -2), axes=1))

@@ -34,7 +34,7 @@ class PolynomialDriftLaw(Candidate):
     def initial(self, problem: Problem) -> Generator:
         """Starts at least squares."""
         drift = problem.initial.drift(replace(self.form, networks=False), problem.trainer.key())
-        return eqx.tree_at(lambda g: g.advection.drift, self.learned, drift)
+        return eqx.tree_at(lambda g: g.drift_network, self.learned, drift)
 
     def fit(self, problem: Problem) -> PolynomialFit:
         """Maximises the likelihood over the coefficients of the drift."""

@@ -1,0 +1,91 @@
+"""Simulated paths: many particles carried from one time to the next, in sub-steps as short as the coefficients ask."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
+
+from nke.model.batched import relative_changes
+from nke.operators import Generator, Noise, Splitting
+from nke.progress import Progress, silent
+
+PIECES = 50  # of a simulation, at most: enough to tell the time left, at a cost of a millisecond each
+NOISE_CHANGE, DRIFT_CHANGE = 0.2, 0.5  # of the coefficients over a sub-step, at most
+MOST_STATES = 0.9  # share of the states that the sub-steps suit
+FINEST = 32
+
+
+def sample(
+    generator: Generator,
+    splitting: Splitting,
+    z: Float[Array, "n d"],
+    steps: Float[np.ndarray, " intervals"],
+    substeps: Int[np.ndarray, " intervals"],
+    key: PRNGKeyArray,
+    refine: bool = False,
+    progress: Progress = silent,
+) -> Float[np.ndarray, "intervals n d"]:
+    """States at the end of each interval, every interval cut into its own number of sub-steps.
+
+    With ``refine`` the number is multiplied by what the coefficients at the present states ask for. The intervals are
+    done in pieces of few distinct sizes, the last filled up with intervals of no sub-steps.
+    """
+    count = len(steps)
+    size = 1 << (-(-count // PIECES) - 1).bit_length()
+    pieces = -(-count // size)
+    keys = jax.random.split(key, (PIECES, size))  # one program for all counts of a size
+    lengths, counts = (np.pad(a, (0, pieces * size - count)).reshape(pieces, size) for a in (steps, substeps))
+    states, advance = [], progress("simulating", count)
+    for i in range(pieces):
+        moved = np.asarray(sample_piece(generator, splitting, z, lengths[i], counts[i], keys[i], refine))
+        z, rows = moved[-1], min(size, count - i * size)
+        states.append(moved[:rows])
+        advance(rows)
+    return np.concatenate(states)
+
+
+@eqx.filter_jit
+def sample_piece(
+    generator: Generator,
+    splitting: Splitting,
+    z: Float[Array, "n d"],
+    steps: Float[Array, " intervals"],
+    substeps: Int[Array, " intervals"],
+    keys: Key[Array, " intervals"],
+    refine: bool,
+) -> Float[Array, "intervals n d"]:
+    """States at the end of each interval, in one compiled loop over all of them."""
+    n, d = z.shape
+
+    def substep(i, carry):
+        z, step, key = carry
+        keys = jax.random.split(jax.random.fold_in(key, i), 4)
+        noise = Noise(
+            jax.random.normal(keys[0], (n, d)),
+            jax.random.uniform(keys[1], (n,)),
+            jax.random.normal(keys[2], (n, d)),
+            jax.random.rademacher(keys[3], (n, d * (d - 1) // 2), z.dtype),
+        )
+        moved = jax.vmap(lambda z, noise: splitting.move(generator, z, step, noise))(z, noise)
+        return moved, step, key
+
+    def interval(z, inputs):
+        step, count, key = inputs
+        if refine:
+            part = step / jnp.maximum(count, 1)
+            count = count * substeps_needed(generator, z, part, jax.random.fold_in(key, 2**31))
+        z, _, _ = jax.lax.fori_loop(0, count, substep, (z, step / jnp.maximum(count, 1), key))
+        return z, z
+
+    return jax.lax.scan(interval, z, (steps, substeps, keys))[1]
+
+
+def substeps_needed(
+    generator: Generator, z: Float[Array, "n d"], step: Float[Array, ""], key: PRNGKeyArray
+) -> Int[Array, ""]:
+    """Into how many parts to cut a step, so that in most states the coefficients change little over each."""
+    by_noise, by_drift = relative_changes(generator, z, step[None], key)
+    asked = jnp.maximum((by_noise / NOISE_CHANGE) ** 2, by_drift / DRIFT_CHANGE)
+    most = jnp.nan_to_num(jnp.nanquantile(asked, MOST_STATES), nan=1.0)
+    return jnp.clip(jnp.ceil(most), 1, FINEST).astype(jnp.int32)

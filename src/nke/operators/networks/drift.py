@@ -1,0 +1,96 @@
+"""The learned drift."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from nke.operators.configuration import Configuration, Registry, any_key
+from nke.operators.networks.parameters import Fixed
+from nke.operators.networks.polynomial import PolynomialPlusMLP
+
+DRIFTS = Registry("drift")
+
+
+@DRIFTS.register
+class DriftNetwork(eqx.Module):
+    """f(x) = scale · (polynomial(x) + network(x)), starting at zero.
+
+    It may give fewer coordinates than the state has, where positions follow their velocities.
+
+    Args:
+        scale: Size of the drift of each coordinate that it gives, so that what is learned is of order one.
+        width: Units in each hidden layer.
+        depth: Number of hidden layers; 0 for a polynomial alone.
+        degree: Degree of the polynomial: 1, 2 or 3.
+        inputs: Number of coordinates of the state, if not that of ``scale``.
+        key: Random key for the network's start.
+
+    Attributes:
+        body: Polynomial and network.
+        scale: The sizes, which are not trained.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> drift = nke.operators.DriftNetwork(jnp.array([2.0]), width=4, depth=1, key=jax.random.key(0))
+        >>> drift.starting_from(jnp.array([0.5]), jnp.array([[-1.0]]))(jnp.array([3.0])).tolist()
+        [-2.5]
+    """
+
+    kind: ClassVar[str] = "polynomial-plus-mlp"
+    body: PolynomialPlusMLP
+    scale: Fixed
+
+    def __init__(
+        self,
+        scale: Float[Array, " r"],
+        width: int,
+        depth: int,
+        degree: int = 1,
+        inputs: int | None = None,
+        *,
+        key: PRNGKeyArray,
+    ):
+        self.body = PolynomialPlusMLP(inputs or len(scale), len(scale), width, depth, degree, key=key)
+        self.scale = Fixed(jnp.asarray(scale))
+
+    def starting_from(self, constant: Float[Array, " r"], slopes: Float[Array, "r n"]) -> "DriftNetwork":
+        """The same network with the polynomial b + A·monomials(x) as its start.
+
+        Args:
+            constant: The vector b.
+            slopes: The matrix A, a column for each of the ``monomials``.
+
+        Returns:
+            The new network.
+        """
+        scale = self.scale.value
+        return eqx.tree_at(
+            lambda drift: (drift.body.skip.weight, drift.body.skip.bias),
+            self,
+            (jnp.asarray(slopes, scale.dtype) / scale[:, None], jnp.asarray(constant, scale.dtype) / scale),
+        )
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:
+        """The drift at one state."""
+        return self.scale.value * self.body(x)
+
+    def configuration(self) -> Configuration:
+        """The kind of the network and its options, as JSON values."""
+        return {"kind": self.kind, **self.body.sizes(), "degree": self.body.degree}
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "DriftNetwork":
+        """A network of the described structure, its arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            inputs: Number of coordinates of the state.
+            outputs: Number of coordinates that the drift is given for.
+
+        Returns:
+            The network.
+        """
+        width, depth, degree = (configuration[name] for name in ("width", "depth", "degree"))
+        return cls(jnp.ones(outputs), width, depth, degree, inputs, key=any_key())

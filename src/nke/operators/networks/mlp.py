@@ -1,0 +1,27 @@
+"""Multilayer perceptrons as all networks here use them."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int, PRNGKeyArray
+
+
+def zero_headed_mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -> eqx.nn.MLP:
+    """A SiLU network whose last layer starts at zero."""
+    mlp = eqx.nn.MLP(inputs, outputs, width, depth, jax.nn.silu, key=key)
+    return eqx.tree_at(lambda m: m.layers[-1], mlp, jax.tree.map(jnp.zeros_like, mlp.layers[-1]))
+
+
+def with_outputs(mlp: eqx.nn.MLP, rows: Int[np.ndarray, " n"]) -> eqx.nn.MLP:
+    """The network with some of its outputs."""
+    last = mlp.layers[-1]
+    assert last.bias is not None
+    smaller = eqx.nn.MLP(mlp.in_size, len(rows), mlp.width_size, mlp.depth, mlp.activation, key=jax.random.key(0))
+    end = eqx.tree_at(lambda m: (m.weight, m.bias), smaller.layers[-1], (last.weight[rows], last.bias[rows]))
+    return eqx.tree_at(lambda m: m.layers, smaller, (*mlp.layers[:-1], end))
+
+
+def sizes(mlp: eqx.nn.MLP | None) -> dict[str, int]:
+    """Width and depth, both 0 where there is no network."""
+    return {"width": 0, "depth": 0} if mlp is None else {"width": mlp.width_size, "depth": mlp.depth}
