@@ -65,9 +65,9 @@ def simulate(
     writer_for(output)  # before the work, not after it
     chosen = _build(getattr(systems, SYSTEMS[system]), parameters)
     times = _times(chosen, duration, interval)
-    with progress_bar(None) as stage:
-        data = chosen.simulate(trajectories, seed, times=times, report=stage("simulating", len(times) - 1))
-        write(data, output, report=stage("writing", trajectories * len(times)))
+    with progress_bar(None) as begin:
+        data = chosen.simulate(trajectories, seed, times=times, progress=begin)
+        write(data, output, report=begin("writing", trajectories * len(times)))
     facts = {"output": str(output), "system": repr(chosen), "trajectories": len(data), "rows": len(times)}
     say(f"{data}\nsaved to {output}", as_json, facts)
 

@@ -45,8 +45,7 @@ def oracle_floor(
         raise InputError(f"expected at least 2 replicates, but got {replicates}")
     scale = np.ones(data.dimension) if scale is None else scale
     times, initial = ensemble_times(data), np.tile(data.initial, (replicates, 1))
-    report = stage("true law", len(times) - 1)
-    truth = system.simulate(len(initial), seed, times=times, initial=initial, report=report)
+    truth = system.simulate(len(initial), seed, times=times, initial=initial, progress=stage)
     runs = np.asarray(truth.states).reshape(replicates, len(data), -1, data.dimension)
     reference = np.asarray(data.states) / scale
     rows = np.array([ensemble_metrics(run / scale, reference) for run in runs])
