@@ -184,17 +184,25 @@ class TestTables:
         both = nke.read(text(tmp_path, "time_ms,time,x\n0,1,2\n1,2,3\n"))
         assert (np.ravel(both.times).tolist(), both.unit_of_time) == ([1, 2], "")
 
-    def test_reading_and_writing_in_pieces_are_reported(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(nke.files.text, "LONG", 1)
+    def test_progress_of_reading_and_writing_counts_bytes_and_rows(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(nke.files.text, "BYTES_WITH_PROGRESS", 1)
         data = nke.systems.OrnsteinUhlenbeck().simulate(3, 0, times=[0, 0.1, 0.25])
-        path, whole, read, written = tmp_path / "a.csv", tmp_path / "b.csv", [], []
+        path, whole, begun, amounts = tmp_path / "a.csv", tmp_path / "b.csv", [], []
+
+        def progress(name, total):
+            begun.append((name, total))
+            return amounts.append
+
         nke.write(data, whole)
-        monkeypatch.setattr(nke.files.text, "WRITTEN", 4)
-        nke.write(data, path, report=written.append)
-        assert written == [4, 4, 1]
+        monkeypatch.setattr(nke.files.text, "ROWS_AT_A_TIME", 4)
+        nke.write(data, path, progress=progress)
+        assert amounts == [4, 4, 1]
         assert path.read_bytes() == whole.read_bytes()
-        same(nke.read(path, report=read.append), data)
-        assert sum(read) == path.stat().st_size
+        amounts.clear()
+        same(nke.read(path, progress=progress), data)
+        size = path.stat().st_size
+        assert sum(amounts) == size
+        assert begun == [("writing", 9), ("reading", size)]
 
     def test_dates_are_seconds(self, tmp_path):
         data = nke.read(text(tmp_path, "date,x\n2024-03-01 10:00:00,1\n2024-03-01T10:01:00.5,2\n"))

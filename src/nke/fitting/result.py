@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,10 @@ class FitResult:
         parts = ", ".join(f"{name} {t:.1f} s" for name, t in self.timings.items() if name != "total")
         lines.append(f"{'time':<12} {self.timings.get('total', 0.0):.1f} s in total: {parts}")
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data, ready for JSON."""
+        return {"jumps": self.model.has_jumps, "decided": self.decided, "timings": self.timings}
 
     def save(self, path: str | Path) -> None:
         """Writes the model and how it came about to one file; ``nke.load`` reads the model, ``FitResult.load`` all.

@@ -1,7 +1,7 @@
 """The learned law of a stochastic system, in the user's units."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from nke.mixtures import GaussianMixture
 from nke.model import evaluation
 from nke.model.storage import write
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
+from nke.progress import ProgressOption, progress_bar
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,12 @@ class Model:
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
     def log_prob(
-        self, x_next: Any, x: Any, step: Any, *, report: Callable[[int], None] = lambda rows: None
+        self, x_next: Any, x: Any, step: Any, *, progress: ProgressOption = False
     ) -> Float[np.ndarray, "*batch"]:
         """Log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
 
         Where positions follow from their velocities it is the density of the other coordinates; where there is no noise
-        at all, of the state read with the resolution that the fit reports. ``report`` hears of the rows that are done,
-        block by block.
+        at all, of the state read with the resolution that the fit reports. ``progress`` counts the transitions.
         """
         self._enter(x_next)
         z, _ = self._enter(x)
@@ -105,20 +105,22 @@ class Model:
         batch = moved.shape[:-1]
         z = np.broadcast_to(z.reshape(*np.shape(x)), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved).reshape(-1, self.dimension)
-        log_density = evaluation.in_blocks(
-            lambda z, moved, s: evaluation.log_prob(self.rule, self.generator, z, moved, s),
-            z,
-            moved,
-            self._steps(step, batch),
-            report=report,
-        )
+        steps = self._steps(step, batch)
+        with progress_bar(progress) as begin:
+            log_density = evaluation.in_blocks(
+                lambda z, moved, s: evaluation.log_prob(self.rule, self.generator, z, moved, s),
+                z,
+                moved,
+                steps,
+                report=begin("scoring", len(z)),
+            )
         constraint = self.generator.constraint
         return self.coordinates.log_density_back(log_density, constraint and constraint.free).reshape(batch)
 
-    def score(self, data: Trajectories, *, report: Callable[[int], None] = lambda transitions: None) -> float:
-        """Mean log transition density per transition; ``report`` hears of those that are done."""
+    def score(self, data: Trajectories, *, progress: ProgressOption = False) -> float:
+        """Mean log transition density per transition; ``progress`` counts the transitions."""
         transitions = data.transitions()
-        return float(self.log_prob(transitions.y, transitions.x, transitions.step, report=report).mean())
+        return float(self.log_prob(transitions.y, transitions.x, transitions.step, progress=progress).mean())
 
     def sample(
         self,
@@ -129,14 +131,14 @@ class Model:
         *,
         substeps: int | None = None,
         splitting: Splitting | None = None,
-        report: Callable[[int], None] = lambda intervals: None,
+        progress: ProgressOption = False,
     ) -> Float[np.ndarray, "paths times d"]:
         """Simulated paths from x0, (M, d), or (d,) repeated ``paths`` times; ``times[0]`` is the start.
 
         Each interval is cut into ``substeps`` (default: enough that none is longer than the step of the data and
         that the coefficients change little over each), composed by ``splitting`` (default: the model's). A path that
-        leaves the finite numbers is reported in a warning and kept as it is. ``report`` hears of the intervals between
-        ``times`` that are done.
+        leaves the finite numbers is reported in a warning and kept as it is. ``progress`` counts the intervals between
+        ``times``.
         """
         start, times = self._start(x0, paths), _increasing(times)
         splitting = self.splitting if splitting is None else splitting
@@ -147,16 +149,17 @@ class Model:
             counts = np.full(len(intervals), int(substeps))
         else:
             raise InputError(f"expected substeps ≥ 1, but got {substeps}")
-        z = evaluation.sample(
-            self.generator,
-            splitting,
-            jnp.asarray(self.coordinates.to(start), jnp.float32),
-            np.asarray(self.coordinates.step_to(intervals), np.float32),
-            counts,
-            jax.random.key(seed),
-            refine=substeps is None and splitting.refined,
-            report=report,
-        )
+        with progress_bar(progress) as begin:
+            z = evaluation.sample(
+                self.generator,
+                splitting,
+                jnp.asarray(self.coordinates.to(start), jnp.float32),
+                np.asarray(self.coordinates.step_to(intervals), np.float32),
+                counts,
+                jax.random.key(seed),
+                refine=substeps is None and splitting.refined,
+                report=begin("simulating", len(intervals)),
+            )
         moved = self.coordinates.back(z.astype(np.float64)).swapaxes(0, 1)
         paths_out = np.concatenate([start[:, None], moved], axis=1)
         _report_lost(paths_out, times)

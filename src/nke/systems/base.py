@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from nke.arrays import Array, as_numbers, namespace
 from nke.data import Trajectories
-from nke.errors import InputError
+from nke.errors import DivergenceError, InputError, UnavailableError
 from nke.mixtures import GaussianMixture
 from nke.progress import ProgressOption, progress_bar
 
@@ -66,7 +66,7 @@ class System(ABC):
 
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
         """log p(x_next | x) after ``step``, exactly; all three broadcast against each other."""
-        raise NotImplementedError(
+        raise UnavailableError(
             f"the transition density of {type(self).__name__} has no closed form; "
             "compare with simulate(..., initial=...) instead"
         )
@@ -190,7 +190,7 @@ class System(ABC):
         finite = np.isfinite(x).all(axis=-1)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise FloatingPointError(
+            raise DivergenceError(
                 f"expected finite states, but trajectory {row} of {self!r} reached {x[row]} by time {time:g} "
                 f"({np.count_nonzero(~finite)} of {len(x)} trajectories lost); integrate with a smaller dt "
                 "or start closer to the origin"

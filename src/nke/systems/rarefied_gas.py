@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from nke.arrays import Array, namespace
 from nke.data import Trajectories
-from nke.errors import InputError
+from nke.errors import InputError, MissingPackageError, UnavailableError
 from nke.progress import ProgressOption
 from nke.systems.base import System, coordinate_names, scaled_identity
 from nke.systems.collision_law import CollisionLaw, mean_relative_speed
@@ -109,7 +109,7 @@ class RarefiedGas(System):
         return CollisionLaw(np.asarray(self.as_states(x), np.float64)[..., 3:], self.mass_ratio, self.spread)
 
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
-        raise NotImplementedError(
+        raise UnavailableError(
             "the sphere may fly through a step without a collision, so its transition has no density; "
             "compare with simulate(..., initial=...) instead"
         )
@@ -230,5 +230,5 @@ def _running():
     try:
         from nke.systems.gas import running
     except ImportError as error:
-        raise ImportError(f"RarefiedGas needs Numba ({error}); install it by pip install 'nke[gas]'") from error
+        raise MissingPackageError(f"RarefiedGas needs Numba ({error}); install it by pip install 'nke[gas]'") from error
     return running
