@@ -92,7 +92,10 @@ def read_npy(path: Path, choice: Choice) -> Trajectories:
         array = np.load(path, allow_pickle=False)
     if array.dtype.names is None:
         return from_arrays({"states": array}, choice, str(path))
-    return from_table(Table(str(path), array.dtype.names, [array[name] for name in array.dtype.names]), choice)
+    columns = [array[name] for name in array.dtype.names]
+    if any(column.ndim != 1 for column in columns):
+        raise InputError(f"{path}: expected fields with one number in a row, but got {array.dtype} of {array.shape}")
+    return from_table(Table(str(path), array.dtype.names, columns), choice)
 
 
 def write_npy(data: Trajectories, path: Path) -> None:

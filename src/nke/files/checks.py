@@ -38,7 +38,8 @@ def as_trajectories(where: str, *arguments: Any) -> Trajectories:
 def as_lengths(where: str, lengths: Any, rows: int) -> list[int]:
     """The numbers of rows of the trajectories as integers, none of them more than ``rows``."""
     lengths = np.asarray(lengths)
-    if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or not ((lengths >= 1) & (lengths <= rows)).all():
+    vector = lengths.ndim == 1 and len(lengths) > 0 and lengths.dtype.kind in "iu"
+    if not vector or lengths.min() < 1 or lengths.max() > rows:
         raise InputError(
             f"{where}: expected the lengths of the trajectories as whole numbers from 1 to {rows}, but got {lengths}; "
             "correct them, or remove them for trajectories of equal length"

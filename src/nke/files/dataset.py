@@ -90,6 +90,11 @@ def _states(
     if not chosen:
         raise InputError(f"{where}: expected a variable along {time!r}; there is none; name it with states= (--states)")
     first = source[chosen[0]]
+    if time not in first.dims:
+        raise InputError(
+            f"{where}: expected {chosen[0]!r} along {time!r}, but it has ({', '.join(map(str, first.dims))}); "
+            "choose another variable with states= (--states)"
+        )
     [*rest] = [dim for dim in first.dims if dim not in (trajectory, time)]
     if len(chosen) == 1 and len(rest) == 1:
         names = [str(name) for name in first[rest[0]].to_numpy()] if rest[0] in first.coords else None

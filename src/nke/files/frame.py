@@ -27,9 +27,9 @@ def from_table(table: Table, choice: Choice) -> Trajectories:
 def from_pandas(frame: "pd.DataFrame", choice: Choice, name: str = "the frame") -> Trajectories:
     """Makes trajectories of a frame; levels of the index that have names are columns like any other."""
     named = [level for level in frame.index.names if level is not None]
-    both = [str(level) for level in named if level in frame.columns]
-    if both:
-        raise InputError(f"{name}: expected {both[0]!r} once, but it is a column and in the index; rename one")
+    twice = [str(level) for level in named if level in frame.columns or named.count(level) > 1]
+    if twice:
+        raise InputError(f"{name}: expected different names, but {twice[0]!r} is in the index and again; rename one")
     frame = frame.reset_index(level=named) if named else frame
     columns = [frame.iloc[:, i].to_numpy() for i in range(frame.shape[1])]
     return from_table(Table(name, [str(label) for label in frame.columns], columns), choice)

@@ -51,7 +51,11 @@ def _codes(table: Table, columns: Columns, rows: int) -> Int64[np.ndarray, " R"]
         return np.zeros(rows, np.int64)
     import pandas as pd
 
-    codes, _ = pd.factorize(np.asarray(table.columns[columns.trajectory]))
+    try:
+        codes, _ = pd.factorize(np.asarray(table.columns[columns.trajectory]))
+    except TypeError as error:  # a list in a cell
+        name = table.headings[columns.trajectory]
+        raise InputError(f"{table.name}: expected numbers or text in the column {name!r} of trajectories") from error
     if (codes < 0).any():
         raise InputError(
             f"{table.place(int((codes < 0).argmax()), columns.trajectory)}: expected the trajectory of the row, "
