@@ -21,7 +21,7 @@ import nke.cli.fit
 import nke.cli.info
 import nke.fitting
 from nke.cli.cache import use_compilation_cache
-from nke.cli.fit import _known, _method
+from nke.cli.fit import chosen_method, known_structure
 from nke.cli.main import app
 from nke.cli.simulate import SYSTEMS
 from nke.fitting import Likelihood, Schedule
@@ -67,7 +67,7 @@ def fitted(recorded):
     quick = Schedule(steps=20)
     small = Likelihood(networks=True, noise="constant", width=4, depth=1, schedule=quick)  # compiles in seconds
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nke.cli.fit, "_method", lambda *asked: small)
+        patch.setattr(nke.cli.fit, "chosen_method", lambda *asked: small)
         outcome = run("fit", recorded, "-o", path, "--time", "hours", "--no-jumps")
     assert outcome.exit_code == 0, outcome.stderr
     assert "saved to" in outcome.stdout
@@ -77,12 +77,12 @@ def fitted(recorded):
 
 def test_the_method_is_as_asked():
     data = nke.systems.OrnsteinUhlenbeck().simulate(2, 0, times=[0, 0.1, 0.2])
-    assert _method("likelihood", None, data, {}) == Likelihood()
-    assert isinstance(_method("moments", None, data, {}), nke.MomentMatching)
+    assert chosen_method("likelihood", None, data, {}) == Likelihood()
+    assert isinstance(chosen_method("moments", None, data, {}), nke.MomentMatching)
     known = {"kinetic": {"x": "vx", "y": "vy"}, "invariant": ("x", "y")}
-    assert _method("likelihood", None, data, _known("x:vx,y:vy", "x,y")) == Likelihood(**known)
-    assert _method("likelihood", None, data, {"networks": False}).networks is False
-    shorter = _method("likelihood", 20, data, {}).schedule
+    assert chosen_method("likelihood", None, data, known_structure("x:vx,y:vy", "x,y")) == Likelihood(**known)
+    assert chosen_method("likelihood", None, data, {"networks": False}).networks is False
+    shorter = chosen_method("likelihood", 20, data, {}).schedule
     assert replace(shorter, steps=schedule_for(1, 4).steps) == schedule_for(1, 4)
     assert shorter.steps == 20
 
@@ -155,10 +155,10 @@ def test_an_interrupted_fit_leaves_nothing_or_a_checkpoint(recorded, tmp_path, m
     assert outcome.stderr.endswith("nke: interrupted\n")
     assert list(tmp_path.iterdir()) == []
     kept = tmp_path / "kept"
-    assert "goes on from there" not in run(*asked, "--checkpoint", kept).stderr
+    assert "continues from there" not in run(*asked, "--checkpoint", kept).stderr
     kept.mkdir()
     (kept / "likelihood.checkpoint").touch()
-    assert "goes on from there" in run(*asked, "--checkpoint", kept).stderr
+    assert "continues from there" in run(*asked, "--checkpoint", kept).stderr
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -415,7 +415,7 @@ class TestSample:
         system, model = ornstein_uhlenbeck
         start, intervals = states_of(system, 4), np.resize([0.0625, 0.03125, 0.125], PIECES + 3)
         heard = []
-        paths = model.sample(start, np.cumsum([0, *intervals]), seed=3, report=heard.append)
+        paths = model.sample(start, np.cumsum([0, *intervals]), seed=3, progress=lambda name, total: heard.append)
         whole = _piece(
             model.generator,
             model.splitting,

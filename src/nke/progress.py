@@ -1,4 +1,16 @@
-"""A progress bar on a terminal, silence elsewhere: the one protocol by which long work tells how far it has come."""
+"""The one protocol by which long work tells how far it has come, and the bar that shows it on a terminal.
+
+Public functions take ``progress``: False for silence, True for a bar, None for a bar on a terminal only, or a callback.
+
+Example:
+    >>> def callback(name, total):
+    ...     print(f"{name}: {total} in all")
+    ...     return lambda amount: print(f"{amount} more")
+    >>> data = nke.systems.OrnsteinUhlenbeck().simulate(5, seed=0, times=[0.0, 0.1, 0.2], progress=callback)
+    simulating: 2 in all
+    1 more
+    1 more
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,11 +24,21 @@ Progress = Callable[[str, int], Callable[[int], None]]
 ProgressOption = bool | None | Progress
 """What public functions take: a bar or none, None for a bar on a terminal only, or a callback of one's own."""
 
-WINDOW = 300.0  # seconds that the speed is taken over: reports of slow work come far apart
-
 
 def silent(name: str, total: int) -> Callable[[int], None]:
-    """The progress that shows nothing."""
+    """Shows nothing: the ``Progress`` of work whose progress nobody asked for.
+
+    Args:
+        name: What the work is called.
+        total: How much there is to do.
+
+    Returns:
+        A callback that ignores the amount done.
+
+    Example:
+        >>> from nke.progress import silent
+        >>> silent("reading", 100)(40)
+    """
     return lambda amount: None
 
 
@@ -32,6 +54,7 @@ def progress_bar(show: ProgressOption, transient: bool = False) -> Iterator[Prog
         The ``Progress`` to call as each piece of work begins.
 
     Example:
+        >>> from nke.progress import progress_bar
         >>> with progress_bar(False) as progress:
         ...     advance = progress("reading", 100)
         ...     advance(40)
@@ -50,7 +73,8 @@ def progress_bar(show: ProgressOption, transient: bool = False) -> Iterator[Prog
         rich_progress.TimeElapsedColumn(),
         rich_progress.TimeRemainingColumn(),
     )
-    with rich_progress.Progress(*columns, console=console, transient=transient, speed_estimate_period=WINDOW) as bar:
+    # The speed is taken over five minutes, since slow work reports far apart.
+    with rich_progress.Progress(*columns, console=console, transient=transient, speed_estimate_period=300) as bar:
 
         def begin(name: str, total: int) -> Callable[[int], None]:
             task = bar.add_task(name, total=total)

@@ -1,7 +1,7 @@
 """Linear algebra on batches of small matrices.
 
 LAPACK calls on batches of 3×3 matrices are slow under XLA, so factorisations are unrolled up to
-``UNROLLED`` rows; beyond that the library's own routine is used.
+``LARGEST_UNROLLED`` rows; beyond that the library's own routine is used.
 """
 
 import math
@@ -13,20 +13,22 @@ from jaxtyping import Float, Shaped
 
 from nke.arrays.namespace import Array, namespace
 
-UNROLLED = 8
+LARGEST_UNROLLED = 8
 LEAST_PIVOT = 0.25  # of ``inverse``, whose matrices are near the identity
 
 
 def symmetrise(a: Shaped[Array, "*batch d d"]) -> Shaped[Array, "*batch d d"]:
+    """Averages a with its transpose."""
     return (a + namespace(a).matrix_transpose(a)) / 2
 
 
 def outer(x: Shaped[Array, "*batch m"], y: Shaped[Array, "*batch n"]) -> Shaped[Array, "*batch m n"]:
+    """Multiplies two vectors to the matrix x yᵀ."""
     return x[..., :, None] * y[..., None, :]
 
 
 def tril_matrix(entries: Shaped[Array, "*batch n"], d: int) -> Shaped[Array, "*batch d d"]:
-    """Lower-triangular matrix from its d(d+1)/2 entries, row by row."""
+    """Fills a lower-triangular matrix with its d(d+1)/2 entries, row by row."""
     xp = namespace(entries)
     zero = xp.zeros_like(entries[..., 0])
     rows = [
@@ -36,12 +38,12 @@ def tril_matrix(entries: Shaped[Array, "*batch n"], d: int) -> Shaped[Array, "*b
 
 
 def cholesky(a: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
-    """Lower-triangular L with L Lᵀ = a, for positive semi-definite ``a``.
+    """Factorises a = L Lᵀ with L lower triangular, for positive semi-definite ``a``.
 
     A vanishing pivot gives a zero column (exact for a semi-definite matrix) with zero gradient.
     """
     xp, d = namespace(a), a.shape[-1]
-    if d > UNROLLED and xp is not np:
+    if d > LARGEST_UNROLLED and xp is not np:
         return _ridged_cholesky(a)
     tiny = xp.finfo(a.dtype).tiny
     lower: list[list] = [[None] * d for _ in range(d)]
@@ -59,7 +61,7 @@ def cholesky(a: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
 
 
 def _ridged_cholesky(a: Float[jax.Array, "*batch d d"]) -> Float[jax.Array, "*batch d d"]:
-    """The library's factorisation, lifted by a few units of rounding so that a singular matrix has one too."""
+    """Factorises by LAPACK, lifted by a few units of rounding so that a singular matrix has a factor too."""
     d = a.shape[-1]
     top = jnp.max(jnp.diagonal(a, axis1=-2, axis2=-1), axis=-1)[..., None, None]
     point, eye = top <= 0, jnp.eye(d, dtype=a.dtype)
@@ -79,14 +81,14 @@ def solve_lower(lower: Float[Array, "*batch d d"], b: Float[Array, "*batch d"]) 
 def log_normal_density(
     residual: Float[Array, "*#batch d"], covariance: Float[Array, "*#batch d d"]
 ) -> Float[Array, "*#batch"]:
-    """log G_{0,Σ}(r); covariance must be positive definite."""
+    """Returns log G_{0,Σ}(r); the covariance must be positive definite."""
     if isinstance(residual, np.ndarray):
         return _log_density(residual, covariance)[0]
     return _log_density_jax(residual, covariance)
 
 
 def _log_density(residual: Array, covariance: Array) -> tuple[Array, Array, Array]:
-    """log G_{0,Σ}(r), the inverse factor L⁻¹ and L⁻¹r."""
+    """Returns log G_{0,Σ}(r), the inverse factor L⁻¹ and L⁻¹r."""
     xp = namespace(residual)
     d = residual.shape[-1]
     inverse = inverse_lower(cholesky(covariance))
@@ -97,8 +99,9 @@ def _log_density(residual: Array, covariance: Array) -> tuple[Array, Array, Arra
 
 
 def inverse_lower(lower: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d"]:
+    """Inverts a lower-triangular matrix."""
     xp, d = namespace(lower), lower.shape[-1]
-    if d > UNROLLED and xp is not np:
+    if d > LARGEST_UNROLLED and xp is not np:
         eye = jnp.broadcast_to(jnp.eye(d, dtype=lower.dtype), lower.shape)
         return jax.scipy.linalg.solve_triangular(lower, eye, lower=True)
     columns = [solve_lower(lower, xp.broadcast_to(xp.eye(d, dtype=lower.dtype)[j], lower.shape[:-1])) for j in range(d)]
@@ -107,12 +110,12 @@ def inverse_lower(lower: Float[Array, "*batch d d"]) -> Float[Array, "*batch d d
 
 @jax.custom_jvp
 def inverse(a: Float[jax.Array, "*batch d d"]) -> Float[jax.Array, "*batch d d"]:
-    """a⁻¹ by elimination without exchange of rows, for matrices like I − A whose pivots should be near one.
+    """Inverts by elimination without exchange of rows, for matrices like I − A whose pivots should be near one.
 
     A pivot below ``LEAST_PIVOT`` is raised to it, so that the result is bounded also where a is singular.
     """
     d = a.shape[-1]
-    if d > UNROLLED:
+    if d > LARGEST_UNROLLED:
         return jnp.linalg.inv(a)
     eye = jnp.broadcast_to(jnp.eye(d, dtype=a.dtype), a.shape)
     rows = [jnp.concatenate([a[..., i, :], eye[..., i, :]], axis=-1) for i in range(d)]
@@ -124,7 +127,7 @@ def inverse(a: Float[jax.Array, "*batch d d"]) -> Float[jax.Array, "*batch d d"]
 
 @inverse.defjvp
 def _inverse_tangent(primals, tangents):
-    """d a⁻¹ = −a⁻¹ da a⁻¹: cheaper to transpose than the elimination."""
+    """Returns d a⁻¹ = −a⁻¹ da a⁻¹: cheaper to transpose than the elimination."""
     value = inverse(*primals)
     return value, -value @ tangents[0] @ value
 
@@ -136,7 +139,7 @@ def _log_density_jax(residual: Array, covariance: Array) -> Array:
 
 @_log_density_jax.defjvp
 def _log_density_tangent(primals, tangents):
-    """d log G = −uᵀdr + ½ uᵀ dΣ u − ½ tr(Σ⁻¹ dΣ), u = Σ⁻¹r: cheaper to transpose than the factorisation."""
+    """Returns d log G = −uᵀdr + ½ uᵀ dΣ u − ½ tr(Σ⁻¹ dΣ), u = Σ⁻¹r: cheaper to transpose than the factorisation."""
     value, inverse, white = _log_density(*primals)
     u = jnp.sum(inverse * white[..., :, None], axis=-2)
     precision = jnp.swapaxes(inverse, -1, -2) @ inverse

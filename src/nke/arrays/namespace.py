@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nke.errors import InputTypeError
 
@@ -18,12 +19,12 @@ else:
 
 
 def namespace(x: Array) -> Any:
-    """The library (``numpy`` or ``jax.numpy``) that ``x`` belongs to."""
+    """Returns the library (``numpy`` or ``jax.numpy``) that ``x`` belongs to."""
     return np if isinstance(x, np.ndarray | np.generic) else x.__array_namespace__()
 
 
-def as_numbers(x: Any, what: str) -> Array:
-    """JAX arrays as they are, anything else as float64 NumPy; refuses what is not a real number."""
+def as_numbers(x: ArrayLike, what: str) -> Array:
+    """Returns JAX arrays as they are, anything else as float64 NumPy; refuses what is not a real number."""
     if isinstance(x, jax.Array):
         return x
     array = np.asarray(x)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 from nke.baselines.no_jumps import NO_JUMPS, refuse_jumps
 from nke.baselines.windows import Windows
 from nke.data import Coordinates, Trajectories
-from nke.errors import InputError
+from nke.errors import InputError, MissingPackageError
 from nke.fitting import Decision, FitResult, FitRun, Likelihood, Schedule, TrainingLog, division, initial_generator
 from nke.model import Model
 from nke.operators import Euler, EulerMaruyamaRule, Generator, trainable
@@ -231,7 +231,7 @@ def require_diffrax() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "diffrax":
             raise
-        raise ModuleNotFoundError(
+        raise MissingPackageError(
             "expected Diffrax, which SDEGAN solves its equations with, but it is not installed; "
             "install it: pip install 'nke[baselines]'",
             name="diffrax",

@@ -3,12 +3,13 @@
 import os
 from pathlib import Path
 
-VARIABLE = "NKE_CACHE"  # a folder, or "off"
-
 
 def use_compilation_cache() -> None:
-    """Tells JAX, before it is imported, where compiled programs are kept; JAX's own variables go first."""
-    told = os.environ.get(VARIABLE, "")
+    """Tells JAX, before it is imported, where compiled programs are kept; JAX's own variables go first.
+
+    The variable ``NKE_CACHE`` names another folder, or is "off".
+    """
+    told = os.environ.get("NKE_CACHE", "")
     if told.lower() in ("off", "0", "no", "false"):
         return
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

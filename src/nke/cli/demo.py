@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nke.cli.demo_figure import save_figure
+from nke.cli.output import require_matplotlib
 from nke.errors import InputError
 from nke.evaluation import evaluate, oracle_floor, recovery
 from nke.fitting import FitResult, fit
@@ -20,8 +21,10 @@ PROBES = np.array([[x, 0.5, -0.5] for x in (-1.5, -1, -0.5, 0, 0.5, 1, 1.5)])
 
 
 def run(output: Path, trajectories: int, seed: int) -> None:
+    """Simulates, fits, and prints and draws the result beside the truth."""
     if not output.parent.is_dir():
         raise InputError(f"expected an existing folder for the figure, but {output.parent} is none; create it first")
+    require_matplotlib()
     console = Console()
     system = DoubleWell()
     console.print(f"Simulating {trajectories} trajectories of a double well with jumps …")
@@ -38,9 +41,9 @@ def run(output: Path, trajectories: int, seed: int) -> None:
 
 
 def _metrics(result: FitResult, system: DoubleWell, test, seed: int) -> Table:
-    with progress_bar(None) as stage:
-        floor = oracle_floor(system, test, result.model.coordinates.scale, seed=seed + 2, stage=stage)
-        measured = evaluate(result.model, test, seed + 3, stage).ensemble
+    with progress_bar(None) as begin:
+        floor = oracle_floor(system, test, result.model.coordinates.scale, seed=seed + 2, progress=begin)
+        measured = evaluate(result.model, test, seed + 3, progress=begin).ensemble
     assert measured is not None  # the test set is an ensemble on common times
     table = Table(title=f"{TEST_TRAJECTORIES} simulated against {TEST_TRAJECTORIES} unseen paths, z-scored")
     for heading in ("metric", "model", "oracle floor (mean ± sd)", "ratio"):

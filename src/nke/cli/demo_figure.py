@@ -10,15 +10,11 @@ from nke.plots.style import LEARNED
 from nke.plots.style import RECORDED as TRUTH
 from nke.systems import DoubleWell
 
-SHOWN = 12  # paths per panel
-
 
 def save_figure(model: Model, system: DoubleWell, test: Trajectories, output: Path, seed: int) -> None:
-    """Six panels along the axis of the double well, written to ``output``."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise ImportError("the figure needs matplotlib; install it with: pip install 'nke[plots]'") from error
+    """Draws six panels along the axis of the double well and writes them to ``output``."""
+    from matplotlib.figure import Figure
+
     times = np.asarray(test.times)[0]
     true_paths = np.asarray(test.states)[..., 0]
     paths = model.sample(test.initial, times, seed=seed + 3)[..., 0]
@@ -28,7 +24,7 @@ def save_figure(model: Model, system: DoubleWell, test: Trajectories, output: Pa
         (axes[0, 0], "recorded paths", true_paths, TRUTH),
         (axes[0, 1], "simulated from the model", paths, LEARNED),
     ):
-        axis.plot(times, drawn[:SHOWN].T, color=colour, alpha=0.6, linewidth=0.9)
+        axis.plot(times, drawn[:12].T, color=colour, alpha=0.6, linewidth=0.9)
         axis.set(title=title, xlabel="time", ylabel="$x_1$", ylim=(-4, 4))
     _increments(axes[0, 2], true_paths, paths)
     _slices(axes[1, 0], axes[1, 1], model, system)

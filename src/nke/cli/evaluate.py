@@ -5,27 +5,24 @@ from typing import Any
 from nke.cli.options import AsJson, DataFile, ModelFile, Seed, reads_data
 from nke.cli.output import load_data, say, table
 
-METRICS = {"mean_mse": "Mean MSE", "covariance_mse": "Covariance MSE", "wasserstein": "Wasserstein"}
-
 
 @reads_data
 def evaluate(
     model: ModelFile, data: DataFile, seed: Seed = 0, as_json: AsJson = False, *, columns: dict[str, Any]
 ) -> None:
-    """Score a model on data, and compare simulated paths with recorded ones.
+    """Score a model on data that it has not seen, and compare simulated with recorded paths.
 
-    The score is the mean log density of a recorded transition (higher is better).
-    The distances of paths, in units of the model's scale, need trajectories recorded at the same times.
+    The score is the mean log density of the recorded transitions (higher is better).
+    Paths are compared where all trajectories are recorded at the same times; distances are in units of the standard
+    deviations of the data that the model was fitted to.
 
     Example: nke evaluate cells.nke held-out.csv
     """
     from nke.evaluation import evaluate as measure
     from nke.model import load
-    from nke.progress import progress_bar
 
     law, recorded = load(model), load_data(data, columns)
-    with progress_bar(None) as stage:
-        found = measure(law, recorded, seed, stage)
+    found = measure(law, recorded, seed, progress=None)
     count = len(recorded.transitions())
     rows = {"score": f"{found.score:.4f} mean log density over {count} transitions"}
     facts: dict[str, Any] = {"score": found.score, "transitions": count}
@@ -33,5 +30,6 @@ def evaluate(
         rows["paths"] = "not compared: the trajectories are not recorded at the same times without gaps"
     else:
         facts |= found.ensemble._asdict()
-        rows |= {label: f"{getattr(found.ensemble, name):.4g}" for name, label in METRICS.items()}
+        labels = {"mean_mse": "Mean MSE", "covariance_mse": "Covariance MSE", "wasserstein": "Wasserstein"}
+        rows |= {label: f"{getattr(found.ensemble, name):.4g}" for name, label in labels.items()}
     say(table(rows), as_json, facts)

@@ -1,7 +1,7 @@
 """``nke fit``: from data to a model."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,34 +9,54 @@ from nke.cli.options import AsJson, DataFile, Seed, reads_data
 from nke.cli.output import load_data, note, say
 from nke.errors import InputError
 
-METHODS = ("likelihood", "moments")
+if TYPE_CHECKING:
+    from nke.data import Trajectories
 
 
 @reads_data
 def fit(
     data: DataFile,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Model file; DATA.nke by default.", show_default=False)
+        Path | None,
+        typer.Option("--output", "-o", help="Model file to write; DATA.nke by default.", show_default=False),
     ] = None,
     jumps: Annotated[
-        bool | None, typer.Option("--jumps/--no-jumps", help="Decided from the data unless said.", show_default=False)
+        bool | None,
+        typer.Option(
+            "--jumps/--no-jumps",
+            help="Whether the law has jumps; by default decided from the data.",
+            show_default=False,
+        ),
     ] = None,
-    method: Annotated[str, typer.Option(help="likelihood, or moments (the paper's own; equal steps).")] = "likelihood",
+    method: Annotated[
+        str, typer.Option(help="likelihood, or moments (moment matching as in the paper; equal steps).")
+    ] = "likelihood",
     networks: Annotated[
         bool | None,
-        typer.Option("--networks/--no-networks", help="Only where they are needed unless said.", show_default=False),
+        typer.Option(
+            "--networks/--no-networks",
+            help="Whether neural networks are trained; by default only where polynomials show lack of fit.",
+            show_default=False,
+        ),
     ] = None,
     kinetic: Annotated[
-        str | None, typer.Option(help="Positions with their velocities, x:vx,y:vy.", show_default=False)
+        str | None, typer.Option(help="Positions and their velocities, as in x:vx,y:vy.", show_default=False)
     ] = None,
     invariant: Annotated[
-        str | None, typer.Option(help="Columns on which the law does not depend, x,y.", show_default=False)
+        str | None, typer.Option(help="Columns that the law does not depend on, as in x,y.", show_default=False)
     ] = None,
     training_steps: Annotated[
-        int | None, typer.Option(min=1, help="By default by the amount of data. Fewer: rougher.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, help="Training steps of networks; by default set by the amount of data.", show_default=False
+        ),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Folder that keeps the state: a stopped fit goes on.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Folder that keeps the state of the fit: after an interruption the same command continues.",
+            show_default=False,
+        ),
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -45,13 +65,13 @@ def fit(
 ) -> None:
     """Learn drift, diffusion and jumps from recorded trajectories.
 
-    Stopped by Ctrl-C it leaves no half-written file; with --checkpoint the same command goes on where it was.
+    An interruption by Ctrl-C leaves no half-written file; with --checkpoint the same command continues from there.
 
     Example: nke fit cells.csv -o cells.nke --time hours --trajectory cell --states length,width
     """
-    if method not in METHODS:
-        raise typer.BadParameter(f"expected one of {', '.join(METHODS)}, but got {method!r}", param_hint="--method")
-    known = _known(kinetic, invariant) | ({} if networks is None else {"networks": networks})
+    if method not in ("likelihood", "moments"):
+        raise typer.BadParameter(f"expected likelihood or moments, but got {method!r}", param_hint="--method")
+    known = known_structure(kinetic, invariant) | ({} if networks is None else {"networks": networks})
     if known and method != "likelihood":
         raise typer.BadParameter("expected --kinetic, --invariant and --networks only with --method likelihood")
     output = data.with_suffix(".nke") if output is None else output
@@ -60,26 +80,26 @@ def fit(
     from nke.fitting import fit as learn
 
     try:
-        how = _method(method, training_steps, recorded, known)
+        how = chosen_method(method, training_steps, recorded, known)
         result = learn(recorded, how, jumps=jumps, seed=seed, checkpoint=checkpoint)
     except KeyboardInterrupt:
         if checkpoint is not None and any(checkpoint.glob("*")):
-            note(f"the fit is kept in {checkpoint}; the same command goes on from there")
+            note(f"the state of the fit is kept in {checkpoint}; the same command continues from there")
         raise
     result.save(output)
-    facts = {"output": str(output), "jumps": result.model.has_jumps, "timings": result.timings}
-    say(f"{result.summary()}\nsaved to {output}", as_json, facts | {"decided": result.decided})
+    say(f"{result.summary()}\nsaved to {output}", as_json, {"output": str(output), **result.to_dict()})
 
 
 def _require_folder(output: Path) -> None:
-    """Before the work, not after it."""
+    """Refuses an output that cannot be written, before the work and not after it."""
     if not output.parent.is_dir():
         raise InputError(f"expected an existing folder for {output}, but {output.parent} is none; create it first")
     if output.is_dir():
         raise InputError(f"expected a file name for the output, but {output} is a folder; add a name to it")
 
 
-def _known(kinetic: str | None, invariant: str | None) -> dict[str, Any]:
+def known_structure(kinetic: str | None, invariant: str | None) -> dict[str, Any]:
+    """Reads the options --kinetic and --invariant as options of ``Likelihood``."""
     known: dict[str, Any] = {}
     if kinetic is not None:
         pairs = [pair.split(":") for pair in kinetic.split(",")]
@@ -91,7 +111,8 @@ def _known(kinetic: str | None, invariant: str | None) -> dict[str, Any]:
     return known
 
 
-def _method(name: str, steps: int | None, data, known: dict[str, Any]) -> Any:
+def chosen_method(name: str, steps: int | None, data: "Trajectories", known: dict[str, Any]) -> Any:
+    """Builds the method that --method, --training-steps and what is known of the law ask for."""
     from dataclasses import replace
 
     from nke.fitting import Likelihood, MomentMatching

@@ -11,12 +11,12 @@ from nke.cli.output import load_data, say, table
 
 @reads_data
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model or data.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model (.nke) or data.", show_default=False)],
     as_json: AsJson = False,
     *,
     columns: dict[str, Any],
 ) -> None:
-    """Tell what a file of data or a model holds.
+    """Show what a file of data or a model holds.
 
     Example: nke info cells.csv
     """
@@ -65,6 +65,7 @@ def _coordinates(source) -> list[str]:
 
 
 def _words(value: Any) -> str:
+    """Formats a fact for people."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_words(part)}" for name, part in value.items())
     if isinstance(value, list):

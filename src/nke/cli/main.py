@@ -1,6 +1,8 @@
-"""Entry of the console script; user errors are caught here and printed in one line."""
+"""Entry of the console script: errors of the user are printed in one line, defects with their traceback."""
 
 import os
+import sys
+import traceback
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,27 +19,29 @@ from nke.cli.output import note
 from nke.cli.plot import plot
 from nke.cli.sample import sample
 from nke.cli.simulate import simulate
-
-USER_ERRORS = (OSError, ValueError, TypeError, ImportError, FloatingPointError, MemoryError)
+from nke.errors import NkeError
 
 
 class Commands(TyperGroup):
-    """Exit code 0: done, 1: could not (one line says why), 2: wrong usage.
+    """The group of all commands; exit code 0: done, 1: could not (one line says why), 2: wrong usage.
 
     After an interruption ``ctx.obj``, if there is one, ends the process at once: torn down in the midst of their work,
     compiled libraries may crash.
     """
 
     def invoke(self, ctx: Any) -> Any:
+        """Runs a command; warnings become notes, errors of the user one line."""
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *place, **more: note(str(message))
                 return super().invoke(ctx)
-        except USER_ERRORS as error:
-            typer.echo(f"nke: {' '.join(str(error).split())}", err=True)
-        except KeyboardInterrupt:
-            typer.echo("nke: interrupted", err=True)
-            if ctx.obj is not None:
+        except (NkeError, OSError, MemoryError, KeyboardInterrupt) as error:
+            interrupted = isinstance(error, KeyboardInterrupt)
+            if ctx.params["debug"]:
+                typer.echo(traceback.format_exc(), err=True)
+            words = "interrupted" if interrupted else " ".join(str(error).split()) or "out of memory"
+            typer.echo(f"nke: {words}", err=True)
+            if interrupted and ctx.obj is not None:
                 ctx.obj(1)
         raise typer.Exit(1)
 
@@ -52,12 +56,19 @@ app = typer.Typer(
 )
 
 
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of every error.")] = False,
+) -> None:
+    """Takes the options that stand before the command; ``Commands`` reads them."""
+
+
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the figure.")] = Path("nke-demo.png"),
-    trajectories: Annotated[int, typer.Option(min=64, help="Recorded trajectories to learn from.")] = 1024,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The figure to write.")] = Path("nke-demo.png"),
+    trajectories: Annotated[int, typer.Option(min=64, help="Number of trajectories to learn from.")] = 1024,
     seed: Seed = 0,
 ) -> None:
-    """Learn a double well with jumps from simulated records and show the result beside the truth.
+    """Learn a double well with jumps from simulated trajectories and show the result beside the truth.
 
     Example: nke demo --trajectories 256 -o well.png
     """
@@ -71,16 +82,16 @@ def bench(
         "nke-bench"
     ),
     quick: Annotated[bool, typer.Option("--quick", help="Small budget, one seed: does everything run?")] = False,
-    systems: Annotated[str | None, typer.Option(help="Names with commas between; all by default.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Names with commas between; all by default.")] = None,
+    systems: Annotated[str | None, typer.Option(help="Names separated by commas; all by default.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Names separated by commas; all by default.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; 5, or 1 with --quick.")] = None,
-    jobs: Annotated[int, typer.Option(help="Cells at a time; -1: as many as there are cores.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Cells to run in parallel; -1: one for each core.")] = -1,
     backend: Annotated[str, typer.Option(help="joblib (this machine) or dask (a cluster).")] = "joblib",
     scheduler: Annotated[str | None, typer.Option(help="Address of the Dask scheduler, tcp://host:8786.")] = None,
 ) -> None:
     """Reproduce the paper's experiments beside the score of the true law itself.
 
-    Every finished cell (system, method, seed) is kept: stopped and started again, the command goes on where it was.
+    Every finished cell (system, method, seed) is kept, so that the same command continues after an interruption.
 
     Example: nke bench --quick --systems double-well,black-scholes --methods oracle,likelihood -o results
     """
@@ -93,6 +104,15 @@ for command in (demo, info, fit, evaluate, sample, plot, simulate, bench):
     app.command()(command)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the command line; an error that nke did not raise on purpose is a defect and ends with exit code 70."""
     use_compilation_cache()
-    app(obj=os._exit)
+    try:
+        app(arguments, obj=os._exit)
+    except Exception:
+        traceback.print_exc()
+        typer.echo(
+            "nke: this is a defect; please report it with the lines above, the command and, if possible, the data",
+            err=True,
+        )
+        sys.exit(70)

@@ -9,30 +9,37 @@ from typing import Annotated, Any
 import typer
 
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="csv, tsv, parquet, npz, npy, hdf5, netcdf or zarr.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="DATA", help="Trajectories: csv, tsv, parquet, npz, npy, hdf5, netcdf or zarr.", show_default=False
+    ),
 ]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model of nke fit.", show_default=False)]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model written by nke fit.", show_default=False)]
+OutputFile = Annotated[
+    Path, typer.Option("--output", "-o", help="Data file to write; its ending (.csv, .npz, …) tells the format.")
+]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**62, help="Seed of the random numbers; the same seed gives the same result.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
 def _column(help: str, *names: str) -> Any:
-    return typer.Option(*names, help=help, show_default=False, rich_help_panel="How the data is laid out")
+    return typer.Option(*names, help=help, show_default=False, rich_help_panel="Layout of the data")
 
 
 _COLUMNS = {
     "trajectory": Annotated[str | None, _column("Column that tells trajectories apart; by default found by its name.")],
     "time": Annotated[str | None, _column("Column of times; by default found by its name.")],
-    "states": Annotated[str | None, _column("Columns of states, with commas between; by default all that are left.")],
-    "step": Annotated[float | None, _column("Time between rows where no times were recorded.")],
+    "states": Annotated[str | None, _column("Columns of states, separated by commas; by default all others.")],
+    "step": Annotated[float | None, _column("Time between rows, where no times were recorded.")],
     "wide": Annotated[
         bool | None,
-        _column("A column, or rows, for each trajectory; by the headings.", "--wide/--long"),
+        _column("Whether each trajectory is a column of its own; by default the headings tell.", "--wide/--long"),
     ],
-    "delimiter": Annotated[str | None, _column("Between columns of text: a character, tab or space.")],
+    "delimiter": Annotated[str | None, _column("Separator of the columns of a text file: a character, tab or space.")],
     "decimal": Annotated[str, _column("Decimal sign of a text file.")],
 }
-_DEFAULTS = {"decimal": "."}
 
 
 def reads_data(command: Callable[..., None]) -> Callable[..., None]:
@@ -40,7 +47,9 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "columns"]
     added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=annotation)
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default="." if name == "decimal" else None, annotation=annotation
+        )
         for name, annotation in _COLUMNS.items()
     ]
 

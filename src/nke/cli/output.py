@@ -7,39 +7,48 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nke.errors import MissingPackageError
+
 if TYPE_CHECKING:
     from nke.data import Trajectories
 
 
 def say(words: str, as_json: bool, facts: dict[str, Any]) -> None:
+    """Prints the words, or the facts as one JSON object."""
     typer.echo(json.dumps(_plain(facts), ensure_ascii=False) if as_json else words)
 
 
 def note(words: str) -> None:
+    """Prints a note on the error stream."""
     typer.echo(f"note: {words}", err=True)
 
 
 def table(rows: dict[str, Any]) -> str:
+    """Puts names and values into two columns."""
     width = max(map(len, rows))
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
 
 
 def load_data(path: Path, columns: dict[str, Any]) -> "Trajectories":
     """Reads a file and tells on the error stream what had to be done to it."""
-    from nke.progress import progress_bar
+    from nke.files import read
 
-    with progress_bar(None, transient=True) as stage:
-        report = stage("reading", path.stat().st_size if path.exists() else 0)
-        from nke.files import read
-
-        data = read(path, report=report, **columns)
+    data = read(path, progress=None, **columns)
     for words in data.notes:
         note(words)
     return data
 
 
+def require_matplotlib() -> None:
+    """Refuses to draw without Matplotlib, before the work and not after it."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise MissingPackageError("figures need matplotlib; install it with: pip install 'nke[plots]'")
+
+
 def _plain(value: Any) -> Any:
-    """JSON has neither NaN nor NumPy numbers."""
+    """Makes plain values for JSON, which has neither NaN nor NumPy numbers."""
     if isinstance(value, dict):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

@@ -2,22 +2,22 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nke.cli.options import AsJson, DataFile, ModelFile, Seed, reads_data
-from nke.cli.output import load_data, note, say
+from nke.cli.output import load_data, note, require_matplotlib, say
 
-ENDINGS = ("png", "svg", "pdf")
-MOST_PATHS = 1000  # trajectories that are simulated again
+if TYPE_CHECKING:
+    from nke.progress import Progress
 
 
 @reads_data
 def plot(
     model: ModelFile,
     data: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the pictures.")] = Path("nke-plots"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the figures.")] = Path("nke-plots"),
     ending: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -28,19 +28,20 @@ def plot(
 
     Example: nke plot cells.nke cells.csv -o pictures
     """
-    if ending not in ENDINGS:
-        raise typer.BadParameter(f"expected one of {', '.join(ENDINGS)}, but got {ending!r}", param_hint="--format")
+    if ending not in ("png", "svg", "pdf"):
+        raise typer.BadParameter(f"expected png, svg or pdf, but got {ending!r}", param_hint="--format")
+    require_matplotlib()
     from nke.fitting import FitResult
     from nke.progress import progress_bar
 
     result, recorded = FitResult.load(model), load_data(data, columns)
-    with progress_bar(None) as stage:
-        files = _draw(_pictures(result, recorded, seed, stage), output, ending, stage)
+    with progress_bar(None) as begin:
+        files = _draw(_pictures(result, recorded, seed, begin), output, ending, begin)
     say("\n".join(map(str, files)), as_json, {"files": list(map(str, files))})
 
 
-def _pictures(result, data, seed: int, stage) -> dict[str, Callable[..., Any]]:
-    """What there is to draw, by name; each takes the figure."""
+def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callable[..., Any]]:
+    """Collects what there is to draw, by name; each takes the figure."""
     from functools import partial
 
     from nke import plots
@@ -49,8 +50,8 @@ def _pictures(result, data, seed: int, stage) -> dict[str, Callable[..., Any]]:
 
     model = result.model
     require_same_coordinates(model, data)
-    some = data.select(slice(MOST_PATHS)) if len(data) > MOST_PATHS else data
-    simulated = simulate_like(model, some, seed, stage)
+    some = data.select(slice(1000)) if len(data) > 1000 else data  # more are not told apart in a picture
+    simulated = simulate_like(model, some, seed, progress=progress)
     pictures = {
         "drift": partial(plots.drift, model, data),
         "diffusion": partial(plots.diffusion, model, data),
@@ -68,20 +69,18 @@ def _pictures(result, data, seed: int, stage) -> dict[str, Callable[..., Any]]:
     return pictures
 
 
-def _draw(pictures: dict[str, Callable[..., Any]], folder: Path, ending: str, stage) -> list[Path]:
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise ImportError("plots need matplotlib; install it with: pip install 'nke[plots]'") from error
+def _draw(pictures: dict[str, Callable[..., Any]], folder: Path, ending: str, progress: "Progress") -> list[Path]:
+    from matplotlib.figure import Figure
+
     from nke.files.atomic import whole_file
 
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{name}.{ending}" for name in pictures]
-    report = stage("drawing", len(files))
+    advance = progress("drawing", len(files))
     for file, draw in zip(files, pictures.values(), strict=True):
         figure = Figure(layout="constrained")
         draw(figure=figure)
         with whole_file(file) as temporary:
             figure.savefig(temporary, format=ending, dpi=150)
-        report(1)
+        advance(1)
     return files

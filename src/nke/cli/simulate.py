@@ -2,27 +2,27 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nke.cli.options import AsJson, Seed
+from nke.cli.options import AsJson, OutputFile, Seed
 from nke.cli.output import say
-from nke.errors import InputError
+from nke.cli.times import recording_times
 
-SYSTEMS = {
-    "bimodal-jumps": "BimodalJumps",
-    "black-scholes": "BlackScholes",
-    "cox-ingersoll-ross": "CoxIngersollRoss",
-    "double-well": "DoubleWell",
-    "geometric-brownian-motion": "GeometricBrownianMotion",
-    "harmonic-oscillator": "HarmonicOscillator",
-    "langevin": "Langevin",
-    "lorenz": "Lorenz",
-    "ornstein-uhlenbeck": "OrnsteinUhlenbeck",
-    "rarefied-gas": "RarefiedGas",
-}
+# Listed here, so that help and completion need not load the systems; a class is called by the same words in capitals.
+SYSTEMS = (
+    "bimodal-jumps",
+    "black-scholes",
+    "cox-ingersoll-ross",
+    "double-well",
+    "geometric-brownian-motion",
+    "harmonic-oscillator",
+    "langevin",
+    "lorenz",
+    "ornstein-uhlenbeck",
+    "rarefied-gas",
+)
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -36,21 +36,21 @@ def simulate(
             metavar="SYSTEM", help=f"One of {', '.join(SYSTEMS)}.", autocompletion=_complete, show_default=False
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its ending tells the format.")],
-    trajectories: Annotated[int, typer.Option(min=1, help="How many.")] = 256,
+    output: OutputFile,
+    trajectories: Annotated[int, typer.Option(min=1, help="Number of trajectories.")] = 256,
     duration: Annotated[
-        float | None, typer.Option(help="Time from start to end; by default the system's own.", show_default=False)
+        float | None, typer.Option(help="Time from start to end; the system has a default.", show_default=False)
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(help="Time between records; by default the system's own.", show_default=False)
+        float | None, typer.Option(help="Time between records; the system has a default.", show_default=False)
     ] = None,
     parameter: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the system; may be repeated.")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a system whose law is known, to try things on.
+    """Simulate trajectories of a system whose law is known.
 
     Example: nke simulate double-well -o well.csv --trajectories 100 --set rate=0.5
     """
@@ -63,11 +63,15 @@ def simulate(
     from nke.progress import progress_bar
 
     writer_for(output)  # before the work, not after it
-    chosen = _build(getattr(systems, SYSTEMS[system]), parameters)
-    times = _times(chosen, duration, interval)
-    with progress_bar(None) as stage:
-        data = chosen.simulate(trajectories, seed, times=times, report=stage("simulating", len(times) - 1))
-        write(data, output, report=stage("writing", trajectories * len(times)))
+    chosen = _build(getattr(systems, system.title().replace("-", "")), parameters)
+    times = chosen.times
+    if duration is not None or interval is not None:
+        times = recording_times(
+            chosen.duration if duration is None else duration, chosen.interval if interval is None else interval
+        )
+    with progress_bar(None) as begin:
+        data = chosen.simulate(trajectories, seed, times=times, progress=begin)
+        write(data, output, progress=begin)
     facts = {"output": str(output), "system": repr(chosen), "trajectories": len(data), "rows": len(times)}
     say(f"{data}\nsaved to {output}", as_json, facts)
 
@@ -89,15 +93,3 @@ def _build(system, parameters):
         if name not in known:
             raise typer.BadParameter(f"{system.__name__} has no {name!r}, only {', '.join(known)}", param_hint="--set")
     return system(**parameters)
-
-
-def _times(system, duration: float | None, interval: float | None):
-    import numpy as np
-
-    if duration is None and interval is None:
-        return system.times
-    interval = system.interval if interval is None else interval
-    duration = system.duration if duration is None else duration
-    if not (interval > 0 and duration >= interval):
-        raise InputError(f"expected 0 < interval ≤ duration, but got interval {interval:g} and duration {duration:g}")
-    return interval * np.arange(round(duration / interval) + 1)

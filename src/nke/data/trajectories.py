@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float64
+from numpy.typing import ArrayLike
 
 from nke.data.transitions import Transitions
 from nke.data.validation import (
@@ -32,18 +33,33 @@ class Trajectories:
     transition spans the gap with its true step. Input is copied; the arrays are read-only.
 
     Args:
-        states: (N,), (N, d), (M, N, d), or a list of (N_i, d) or (N_i,) arrays, one per trajectory. A plain
+        states: Shape (N,), (N, d) or (M, N, d), or a list of (N_i, d) or (N_i,) arrays, one per trajectory. A plain
             list of lists of numbers is read as NumPy reads it: one trajectory of shape (N, d).
-        times: the time step, or times of shape (N,) shared by all trajectories, (M, N), or a list of (N_i,).
-        names: one name per coordinate; x1 … xd if not given.
-        units: one unit per coordinate; empty if not given.
-        unit_of_time: the unit of the times, for axes and tables.
+        times: The time step, or times of shape (N,) shared by all trajectories, (M, N), or a list of (N_i,).
+        names: One name per coordinate; x1 … xd if not given.
+        units: One unit per coordinate; empty if not given.
+        unit_of_time: The unit of the times, for axes and tables.
 
-    >>> data = Trajectories([[0.0, 1.0], [0.1, np.nan], [0.3, 1.2]], 0.5, names=["height", "speed"])
-    >>> data
-    Trajectories(1 trajectory × 3 rows, coordinates height, speed, times 0 to 1, 1 row not observed)
-    >>> data.transitions().step
-    array([1.])
+    Attributes:
+        states: (M, N, d); a list of (N_i, d) where the trajectories differ in length.
+        times: (M, N), or a list of (N_i,).
+        observed: Which rows were observed, (M, N), or a list of (N_i,).
+        names: Names of the coordinates.
+        units: Units of the coordinates.
+        unit_of_time: Unit of the times.
+        notes: What was noticed in the data, a sentence each.
+
+    Raises:
+        InputError: If shapes do not match, times do not increase, a number is infinite, or no trajectory has two
+            observed rows; the message names the trajectory and the row.
+        InputTypeError: If states or times are not real numbers, or labels are not strings.
+
+    Example:
+        >>> heights = nke.Trajectories([[0.0, 1.0], [0.1, np.nan], [0.3, 1.2]], 0.5, names=["height", "speed"])
+        >>> heights
+        Trajectories(1 trajectory × 3 rows, coordinates height, speed, times 0 to 1, 1 row not observed)
+        >>> heights.transitions().step
+        array([1.])
     """
 
     states: Float64[np.ndarray, "M N d"] | list[Float64[np.ndarray, "_ d"]]
@@ -56,8 +72,8 @@ class Trajectories:
 
     def __init__(
         self,
-        states: Any,
-        times: Any,
+        states: ArrayLike,
+        times: ArrayLike,
         names: Iterable[Any] | None = None,
         units: Iterable[Any] | None = None,
         unit_of_time: str = "",
@@ -88,21 +104,42 @@ class Trajectories:
 
     @property
     def dimension(self) -> int:
+        """The number of coordinates d.
+
+        Example:
+            >>> nke.Trajectories([[0.0, 1.0], [0.1, 1.1]], 0.5).dimension
+            2
+        """
         return self._rows.shape[1]
 
     @property
     def is_ragged(self) -> bool:
-        """Whether trajectories differ in length; ``states``, ``times`` and ``observed`` are then lists."""
+        """Whether trajectories differ in length; ``states``, ``times`` and ``observed`` are then lists.
+
+        Example:
+            >>> nke.Trajectories([np.zeros((3, 1)), np.zeros((2, 1))], 0.5).is_ragged
+            True
+        """
         return bool((self._lengths != self._lengths[0]).any())
 
     @property
     def observed_states(self) -> Rows:
-        """All observed rows of all trajectories, end to end."""
+        """All observed rows of all trajectories, end to end, shape (R, d).
+
+        Example:
+            >>> nke.Trajectories([0.0, np.nan, 0.3], 0.5).observed_states
+            array([[0. ], [0.3]])
+        """
         return self._rows if self._observed.all() else self._rows[self._observed]
 
     @property
     def initial(self) -> Float64[np.ndarray, "M d"]:
-        """The first observed row of each trajectory; NaN where a trajectory has none."""
+        """The first observed row of each trajectory, shape (M, d); NaN where a trajectory has none.
+
+        Example:
+            >>> nke.Trajectories([np.nan, 0.1, 0.3], 0.5).initial
+            array([[0.1]])
+        """
         seen = np.flatnonzero(self._observed)
         trajectory = np.repeat(np.arange(len(self)), self._lengths)[seen]
         present, first = np.unique(trajectory, return_index=True)
@@ -111,12 +148,35 @@ class Trajectories:
         return initial
 
     def transitions(self) -> Transitions:
-        """Each observed row paired with the next observed row of its trajectory."""
+        """Pairs each observed row with the next observed row of its trajectory.
+
+        Returns:
+            The transitions, each with its own step.
+
+        Example:
+            >>> nke.Trajectories([0.0, np.nan, 0.3, 0.4], 0.5).transitions().step
+            array([1. , 0.5])
+        """
         return Transitions.between_rows(self._rows, self._times, self._observed, self._lengths)
 
-    def select(self, indices: Any) -> "Trajectories":
-        """The trajectories that indices, a boolean mask or a slice pick."""
-        chosen = np.atleast_1d(np.arange(len(self))[indices])
+    def select(self, indices: ArrayLike | slice) -> "Trajectories":
+        """Picks some of the trajectories.
+
+        Args:
+            indices: An index, a list of indices, a boolean mask or a slice.
+
+        Returns:
+            The trajectories in the order of the indices.
+
+        Raises:
+            InputError: If none is picked.
+
+        Example:
+            >>> len(nke.Trajectories(np.zeros((5, 3, 1)), 0.5).select([0, 4]))
+            2
+        """
+        picked = indices if isinstance(indices, slice) else np.asarray(indices)
+        chosen = np.atleast_1d(np.arange(len(self))[picked])
         if len(chosen) == 0:
             raise InputError(f"expected to select at least one of {len(self)} trajectories, but got none")
         if self.is_ragged:
@@ -126,10 +186,25 @@ class Trajectories:
         return type(self)(states, times, self.names, self.units, self.unit_of_time)
 
     def split(self, fraction: float, seed: int) -> tuple["Trajectories", "Trajectories"]:
-        """(train, held_out): a random ``fraction`` of the trajectories is held out, at least one.
+        """Holds out a random fraction of the trajectories, at least one.
 
         A single trajectory is cut in time instead: its last ``fraction`` of rows is held out. Trajectories
         that give no transition stay in the training part.
+
+        Args:
+            fraction: The share to hold out, between 0 and 1.
+            seed: Seed of the random choice.
+
+        Returns:
+            The trajectories to train on, and those held out.
+
+        Raises:
+            InputError: If one of the parts would have no transition.
+
+        Example:
+            >>> train, held_out = nke.Trajectories(np.zeros((5, 3, 1)), 0.5).split(0.2, seed=0)
+            >>> len(train), len(held_out)
+            (4, 1)
         """
         if not 0 < fraction < 1:
             raise InputError(f"expected a fraction between 0 and 1, but got {fraction}; use 0.2 to hold out 20 %")

@@ -5,10 +5,11 @@ Trajectories are laid end to end in one (R, d) array, so that every check is one
 
 from collections.abc import Iterable
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
+from numpy.typing import ArrayLike
 
 from nke.errors import InputError, InputTypeError
 
@@ -20,8 +21,8 @@ Lengths = Int64[np.ndarray, " M"]
 STATE_FORMS = "states of shape (N,), (N, d) or (M, N, d), or a list of (N_i, d)"
 
 
-def read_states(states: Any) -> tuple[Rows, Lengths, tuple[str, ...]]:
-    """Rows of all trajectories, the length of each, and a note where the reading was a choice."""
+def read_states(states: ArrayLike) -> tuple[Rows, Lengths, tuple[str, ...]]:
+    """Returns the rows of all trajectories, the length of each, and a note where the reading was a choice."""
     if _is_list_of_trajectories(states):
         return _join_states([_numbers(part, f"states of trajectory {i}") for i, part in enumerate(states)])
     array = _numbers(states, "states")
@@ -39,8 +40,8 @@ def read_states(states: Any) -> tuple[Rows, Lengths, tuple[str, ...]]:
     return array.reshape(-1, array.shape[-1]), lengths, ()
 
 
-def _is_list_of_trajectories(states: Any) -> bool:
-    """Arrays in a list are trajectories; so are lists of rows. A list of plain numbers is one row."""
+def _is_list_of_trajectories(states: Any) -> TypeGuard[list | tuple]:
+    """Tells a list of trajectories: arrays in a list are some, and so are lists of rows; plain numbers are one row."""
     if not isinstance(states, list | tuple) or len(states) == 0:
         return False
     first = states[0]
@@ -86,7 +87,8 @@ def _reading_note(parts: list[np.ndarray]) -> tuple[str, ...]:
     )
 
 
-def read_times(times: Any, lengths: Lengths, dimension: int) -> Times:
+def read_times(times: ArrayLike, lengths: Lengths, dimension: int) -> Times:
+    """Returns the times of all rows, from a step, shared times or times for each trajectory."""
     if isinstance(times, list | tuple) and len(times) > 0 and _has_axes(times[0]):
         parts = [_numbers(part, f"times of trajectory {i}") for i, part in enumerate(times)]
         return _join_times(parts, lengths)
@@ -150,7 +152,7 @@ def _join_times(parts: list[np.ndarray], lengths: Lengths) -> Times:
 
 
 def _numbers(value: Any, what: str) -> Float64[np.ndarray, "..."]:
-    """A fresh float64 array, masked values as NaN; refuses what is not a real number."""
+    """Makes a fresh float64 array, masked values as NaN; refuses what is not a real number."""
     try:
         array = np.asanyarray(value)
     except ValueError as error:
@@ -166,7 +168,7 @@ def _numbers(value: Any, what: str) -> Float64[np.ndarray, "..."]:
 
 
 def _describe(array: np.ndarray, value: Any) -> str:
-    """What came instead of numbers, and what to do about it."""
+    """Says what came instead of numbers, and what to do about it."""
     first = array.flat[0] if array.size else None
     if array.dtype.kind in "mM" or isinstance(first, date | timedelta):
         return "dates or durations; convert them to float seconds, as in (t - t[0]) / np.timedelta64(1, 's')"
@@ -181,6 +183,7 @@ def _describe(array: np.ndarray, value: Any) -> str:
 
 
 def labels(labels: Iterable[Any] | None, what: str, default: list[str]) -> tuple[str, ...]:
+    """Returns one label for each coordinate: the given ones, or the default."""
     if labels is None:
         return tuple(default)
     given = [labels] if isinstance(labels, str) else list(labels)
@@ -206,6 +209,7 @@ def _place(index: int, lengths: Lengths) -> str:
 
 
 def refuse_infinity(rows: Rows, times: Times, lengths: Lengths, names: tuple[str, ...]):
+    """Refuses infinite times and states; NaN is a row not observed."""
     infinite_time = np.isinf(times)
     if infinite_time.any():
         index = int(infinite_time.argmax())
@@ -223,7 +227,7 @@ def refuse_infinity(rows: Rows, times: Times, lengths: Lengths, names: tuple[str
 
 
 def check_order(times: Times, observed: Mask, lengths: Lengths):
-    """Times of observed rows increase; whatever stands in the other rows is never used."""
+    """Checks that times of observed rows increase; whatever stands in the other rows is never used."""
     if len(lengths) == 1 and (np.diff(times) > 0).all():  # the usual case; NaN is not greater
         return
     seen = np.flatnonzero(observed)
@@ -242,11 +246,12 @@ def check_order(times: Times, observed: Mask, lengths: Lengths):
 
 
 def observed_counts(observed: Mask, lengths: Lengths) -> Lengths:
+    """Counts the observed rows of each trajectory."""
     return np.add.reduceat(observed, np.cumsum(lengths) - lengths, dtype=np.int64)
 
 
 def check_observed(observed: Mask, lengths: Lengths) -> tuple[str, ...]:
-    """Refuses data without a single transition; otherwise notes about what is missing."""
+    """Refuses data without a single transition; otherwise returns notes about what is missing."""
     counts = observed_counts(observed, lengths)
     missing, short = int((~observed).sum()), int((counts < 2).sum())
     if missing == len(observed):
@@ -273,6 +278,7 @@ def check_observed(observed: Mask, lengths: Lengths) -> tuple[str, ...]:
 
 
 def count(number: int, noun: str) -> str:
+    """Writes a number with its noun, in the plural where it belongs."""
     if number == 1:
         return f"1 {noun}"
     return f"{number} trajectories" if noun == "trajectory" else f"{number} {noun}s"

@@ -9,7 +9,7 @@ from nke.data import Trajectories
 from nke.errors import InputError
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics
 from nke.model import Model
-from nke.progress import Progress, silent
+from nke.progress import ProgressOption, progress_bar
 
 
 @dataclass(frozen=True)
@@ -20,20 +20,20 @@ class Evaluation:
     ensemble: EnsembleMetrics | None  # in units of the model's scale
 
 
-def evaluate(model: Model, data: Trajectories, seed: int = 0, stage: Progress = silent) -> Evaluation:
+def evaluate(model: Model, data: Trajectories, seed: int = 0, progress: ProgressOption = False) -> Evaluation:
     """Scores the transitions, and compares as many simulated paths from the same start states.
 
-    ``stage`` shows progress, as ``nke.progress.progress_bar`` yields it.
+    ``progress`` shows a bar (True; None: on a terminal), or is a callback as in ``nke.progress``.
     """
     if data.dimension != model.dimension:
         raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
-    score = model.score(data, progress=stage)
-    if not is_ensemble(data):
-        return Evaluation(score, None)
-    times = ensemble_times(data)
-    generated = model.sample(data.initial, times, seed=seed, progress=stage)
+    with progress_bar(progress) as begin:
+        score = model.score(data, progress=begin)
+        if not is_ensemble(data):
+            return Evaluation(score, None)
+        generated = model.sample(data.initial, ensemble_times(data), seed=seed, progress=begin)
     scale = model.coordinates.scale
     return Evaluation(score, ensemble_metrics(generated / scale, np.asarray(data.states) / scale))
 

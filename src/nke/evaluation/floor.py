@@ -9,7 +9,7 @@ from nke.data import Trajectories
 from nke.errors import InputError
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics
 from nke.evaluation.evaluate import ensemble_times, is_ensemble
-from nke.progress import Progress, silent
+from nke.progress import ProgressOption
 from nke.systems import System
 
 
@@ -32,12 +32,12 @@ def oracle_floor(
     scale: Float[np.ndarray, " d"] | None = None,
     replicates: int = 50,
     seed: int = 0,
-    stage: Progress = silent,
+    progress: ProgressOption = False,
 ) -> OracleFloor:
     """Simulates the true system with fresh noise from the start states of ``data``, many times.
 
-    ``scale`` are the units of the metrics (``model.coordinates.scale``; default: those of the data). ``stage`` shows
-    progress, as ``nke.progress.progress_bar`` yields it.
+    ``scale`` are the units of the metrics (``model.coordinates.scale``; default: those of the data).
+    ``progress`` shows a bar (True; None: on a terminal), or is a callback as in ``nke.progress``.
     """
     if not is_ensemble(data):
         raise InputError("expected two or more trajectories observed at the same times without gaps")
@@ -45,8 +45,7 @@ def oracle_floor(
         raise InputError(f"expected at least 2 replicates, but got {replicates}")
     scale = np.ones(data.dimension) if scale is None else scale
     times, initial = ensemble_times(data), np.tile(data.initial, (replicates, 1))
-    report = stage("true law", len(times) - 1)
-    truth = system.simulate(len(initial), seed, times=times, initial=initial, report=report)
+    truth = system.simulate(len(initial), seed, times=times, initial=initial, progress=progress)
     runs = np.asarray(truth.states).reshape(replicates, len(data), -1, data.dimension)
     reference = np.asarray(data.states) / scale
     rows = np.array([ensemble_metrics(run / scale, reference) for run in runs])

@@ -9,7 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yields a name beside the target to write to, and renames; an interruption leaves the old file as it was."""
+    """Yields a name beside the target to write to, and renames it at the end.
+
+    An interruption leaves the old file as it was.
+    """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(descriptor)
     temporary = Path(name)
@@ -25,6 +28,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, payload: bytes) -> None:
+    """Writes bytes to a file, which appears whole or not at all."""
     with whole_file(path) as temporary:
         temporary.write_bytes(payload)
 

@@ -1,25 +1,24 @@
 """Which columns of a table are trajectory, time and states: as told, otherwise by their names."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nke.errors import InputError
 from nke.files.labels import split_heading, split_time_heading
+from nke.progress import Progress, silent
 
-TRAJECTORY = "trajectory traj trajectory_id track track_id path path_id run run_id particle particle_id cell cell_id"
-TRAJECTORY += " trial episode replicate sample subject series id"
-TIME = "time t times timestamp datetime date seconds sec minutes hours days"
+# Names in the order in which they are looked for, in upper or lower case.
+TRAJECTORY_NAMES = [
+    "trajectory", "traj", "trajectory_id", "track", "track_id", "path", "path_id", "run", "run_id", "particle",
+    "particle_id", "cell", "cell_id", "trial", "episode", "replicate", "sample", "subject", "series", "id",
+]  # fmt: skip
+TIME_NAMES = ["time", "t", "times", "timestamp", "datetime", "date", "seconds", "sec", "minutes", "hours", "days"]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user said about a source; None leaves it to the names.
-
-    ``trajectory``, ``time`` and ``states`` name columns (or arrays of a file of arrays); ``step`` is the time between
-    rows where no times were recorded; a ``wide`` table has a column for each trajectory; ``delimiter`` and
-    ``decimal`` are those of a text file. ``report`` hears of the bytes of a text file that have been read.
-    """
+    """The options of ``nke.read``; None leaves it to the names."""
 
     trajectory: str | None = None
     time: str | None = None
@@ -28,7 +27,7 @@ class Choice:
     wide: bool | None = None
     delimiter: str | None = None
     decimal: str = "."
-    report: Callable[[int], None] = lambda read: None
+    progress: Progress = silent
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,17 @@ class Columns:
 
 
 def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
-    """``where`` names the table in errors."""
+    """Chooses the columns of the table that errors call ``where``."""
     names = [split_heading(h)[0] for h in headings]
     _refuse_duplicates(names, where)
-    trajectory = _column(names, choice.trajectory, _guess(names, TRAJECTORY), "trajectory", where)
-    clock = _guess(names, TIME)
-    clock = _guess([_without_unit(name) for name in names], TIME) if clock is None else clock
+    trajectory = _column(names, choice.trajectory, _guess(names, TRAJECTORY_NAMES), "trajectory", where)
+    clock = _guess(names, TIME_NAMES)
+    clock = _guess([_without_unit(name) for name in names], TIME_NAMES) if clock is None else clock
     time = None if choice.step is not None else _column(names, choice.time, clock, "time", where)
     if choice.step is not None and choice.time is not None:
-        raise InputError(f"expected a time column or a step, but got both: {choice.time!r} and {choice.step:g}")
+        raise InputError(
+            f"{where}: expected a time column or a step, but got both: {choice.time!r} and {choice.step:g}; drop one"
+        )
     if time is None and choice.step is None:
         raise InputError(
             f"{where}: expected a column of times, such as 'time' or 't', among {_listed(names)}; "
@@ -71,13 +72,13 @@ def _column(names: list[str], told: str | None, guess: int | None, role: str, wh
     return guess if told is None else _named(names, told, role, where)
 
 
-def _guess(names: list[str], usual: str) -> int | None:
+def _guess(names: list[str], usual: list[str]) -> int | None:
     plain = [name.lower().replace(" ", "_") for name in names]
-    return next((plain.index(name) for name in usual.split() if name in plain), None)
+    return next((plain.index(name) for name in usual if name in plain), None)
 
 
 def _without_unit(name: str) -> str:
-    """``t_hours`` and ``time_ms`` are times; ``t_s`` and ``t_min`` may be temperatures."""
+    """Takes the unit off: ``t_hours`` and ``time_ms`` are times, but ``t_s`` and ``t_min`` may be temperatures."""
     return name if re.fullmatch(r"t[_ ]\w{1,3}", name.lower()) else split_time_heading(name)[0]
 
 

@@ -8,18 +8,27 @@ import numpy as np
 
 from nke.data import Trajectories
 from nke.errors import InputError
-from nke.files.columns import TIME, TRAJECTORY, Choice
+from nke.files.checks import as_lengths, as_trajectories, opened_by_library
+from nke.files.columns import TIME_NAMES, TRAJECTORY_NAMES, Choice
 
 if TYPE_CHECKING:
     import xarray as xr
 
-DIMENSIONS = ("trajectory", "time", "state")
-
 
 def to_xarray(data: Trajectories) -> "xr.Dataset":
-    """``states`` (trajectory, time, state); times as the coordinate ``time`` where all trajectories share them.
+    """Converts trajectories to an xarray dataset, from which ``nke.read`` gives them back.
 
-    Otherwise as ``times`` (trajectory, time); shorter trajectories are filled up with NaN and ``length`` is kept.
+    Args:
+        data: The trajectories.
+
+    Returns:
+        A dataset with ``states`` of dimensions (trajectory, time, state). Times are the coordinate ``time`` where all
+        trajectories share them, otherwise ``times`` (trajectory, time); shorter trajectories are then filled up with
+        NaN, and ``length`` keeps their numbers of rows.
+
+    Example:
+        >>> nke.files.to_xarray(nke.Trajectories([[1.0], [1.5], [1.2]], 0.5)).sizes
+        Frozen({'trajectory': 1, 'time': 3, 'state': 1})
     """
     import xarray as xr
 
@@ -36,17 +45,18 @@ def to_xarray(data: Trajectories) -> "xr.Dataset":
     if not np.isnan(times).any() and (times == times[0]).all():
         coordinates["time"] = ("time", times[0], unit)
     else:
-        coordinates |= {"times": (DIMENSIONS[:2], times, unit), "length": ("trajectory", lengths)}
-    return xr.Dataset({"states": (DIMENSIONS, states)}, coordinates)
+        coordinates |= {"times": (("trajectory", "time"), times, unit), "length": ("trajectory", lengths)}
+    return xr.Dataset({"states": (("trajectory", "time", "state"), states)}, coordinates)
 
 
 def from_xarray(source: "xr.Dataset | xr.DataArray", choice: Choice, where: str = "the dataset") -> Trajectories:
-    """A variable of dimensions (trajectory, time, state), or one variable of (trajectory, time) per coordinate."""
+    """Takes a variable of dimensions (trajectory, time, state), or one of (trajectory, time) for each coordinate."""
     import xarray as xr
 
     if isinstance(source, xr.DataArray):
         source = source.to_dataset(name=source.name or "states")
-    trajectory, time = _dimension(source, choice.trajectory, TRAJECTORY), _dimension(source, choice.time, TIME)
+    trajectory = _dimension(source, choice.trajectory, TRAJECTORY_NAMES)
+    time = _dimension(source, choice.time, TIME_NAMES)
     if time is None:
         raise InputError(
             f"{where}: expected a dimension 'time', but the dimensions are {', '.join(map(str, source.sizes))}; "
@@ -57,15 +67,15 @@ def from_xarray(source: "xr.Dataset | xr.DataArray", choice: Choice, where: str 
     states = array.transpose(*axes).to_numpy()
     times, unit = _times(source, choice, trajectory, time, where)
     if "length" in source and trajectory is not None:
-        kept = [slice(int(n)) for n in source["length"].to_numpy()]
-        states = [states[m, rows] for m, rows in enumerate(kept)]
-        times = [times[m, rows] for m, rows in enumerate(kept)] if np.ndim(times) == 2 else times
-    return Trajectories(states, times, names, units, unit)
+        kept = as_lengths(where, source["length"], source.sizes[time])
+        states = [part[:rows] for part, rows in zip(states, kept, strict=True)]
+        times = [part[:rows] for part, rows in zip(times, kept, strict=True)] if np.ndim(times) == 2 else times
+    return as_trajectories(where, states, times, names, units, unit)
 
 
-def _dimension(source: "xr.Dataset", told: str | None, usual: str) -> str | None:
+def _dimension(source: "xr.Dataset", told: str | None, usual: list[str]) -> str | None:
     plain = {str(name).lower(): str(name) for name in source.sizes}
-    return plain.get(told.lower()) if told else next((plain[name] for name in usual.split() if name in plain), None)
+    return plain.get(told.lower()) if told else next((plain[name] for name in usual if name in plain), None)
 
 
 def _states(
@@ -80,6 +90,11 @@ def _states(
     if not chosen:
         raise InputError(f"{where}: expected a variable along {time!r}; there is none; name it with states= (--states)")
     first = source[chosen[0]]
+    if time not in first.dims:
+        raise InputError(
+            f"{where}: expected {chosen[0]!r} along {time!r}, but it has ({', '.join(map(str, first.dims))}); "
+            "choose another variable with states= (--states)"
+        )
     [*rest] = [dim for dim in first.dims if dim not in (trajectory, time)]
     if len(chosen) == 1 and len(rest) == 1:
         names = [str(name) for name in first[rest[0]].to_numpy()] if rest[0] in first.coords else None
@@ -101,6 +116,11 @@ def _times(source: "xr.Dataset", choice: Choice, trajectory: str | None, time: s
     if name not in source.coords and name not in source:
         raise InputError(f"{where}: expected times along {time!r}; give the time between rows with step= (--step)")
     times = source[name]
+    if time not in times.dims:
+        raise InputError(
+            f"{where}: expected {name!r} along {time!r}, but it has ({', '.join(map(str, times.dims))}); "
+            "give the time between rows with step= (--step)"
+        )
     unit = str(times.attrs.get("unit_of_time", times.attrs.get("units", "")))
     values = times.transpose(..., time).to_numpy()
     if values.dtype.kind == "M":
@@ -111,26 +131,32 @@ def _times(source: "xr.Dataset", choice: Choice, trajectory: str | None, time: s
 
 
 def read_netcdf(path: Path, choice: Choice) -> Trajectories:
+    """Reads a netCDF file."""
     import xarray as xr
 
-    with xr.open_dataset(path) as source:
-        return from_xarray(source.load(), choice, str(path))
+    with opened_by_library(path, "netcdf"), xr.open_dataset(path) as source:
+        loaded = source.load()
+    return from_xarray(loaded, choice, str(path))
 
 
 def write_netcdf(data: Trajectories, path: Path) -> None:
+    """Writes a netCDF file."""
     to_xarray(data).to_netcdf(path, engine="h5netcdf")
 
 
 def read_zarr(path: Path, choice: Choice) -> Trajectories:
+    """Reads a zarr store."""
     import xarray as xr
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on consolidated metadata and the type of text
-        with xr.open_zarr(path, chunks=None) as source:
-            return from_xarray(source.load(), choice, str(path))
+        with opened_by_library(path, "zarr"), xr.open_zarr(path, chunks=None) as source:
+            loaded = source.load()
+    return from_xarray(loaded, choice, str(path))
 
 
 def write_zarr(data: Trajectories, path: Path) -> None:
+    """Writes a zarr store."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         to_xarray(data).to_zarr(path, mode="w", consolidated=False)

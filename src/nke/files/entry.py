@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from nke.data import Trajectories
-from nke.errors import InputError, InputTypeError
+from nke.errors import DamagedFileError, InputError, InputTypeError, MissingPackageError
 from nke.files.atomic import whole_file
 from nke.files.columns import Choice
+from nke.progress import ProgressOption, progress_bar
 
-# Where each format is read and written, and what must be installed for it beyond pandas.
+# The module that reads and writes each format, and the package that must be installed for it beyond pandas.
 FORMATS = {
     "text": ("text", None),
     "npz": ("arrays", None),
@@ -28,7 +29,9 @@ ENDINGS = {
     ".csv": "text", ".tsv": "text", ".txt": "text", ".dat": "text", ".npz": "npz", ".npy": "npy", ".parquet": "parquet",
     ".pq": "parquet", ".h5": "hdf5", ".hdf5": "hdf5", ".nc": "netcdf", ".nc4": "netcdf", ".zarr": "zarr",
 }  # fmt: skip
-MAGIC = {b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"\x89HDF\r\n\x1a\n": "hdf5", b"CDF": "netcdf"}
+SIGNATURES = {  # the first bytes of a file
+    b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"\x89HDF\r\n\x1a\n": "hdf5", b"CDF": "netcdf",
+}  # fmt: skip
 
 
 def read(
@@ -36,46 +39,90 @@ def read(
     *,
     trajectory: str | None = None,
     time: str | None = None,
-    states: Sequence[str] | None = None,
+    states: str | Sequence[str] | None = None,
     step: float | None = None,
     wide: bool | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
-    report: Callable[[int], None] = lambda read: None,
+    progress: ProgressOption = False,
 ) -> Trajectories:
-    """Trajectories from a file, a pandas frame or an xarray object.
+    r"""Reads trajectories from a file, a pandas frame or an xarray object.
 
     A long table has a row for each time of each trajectory: a column of trajectories, one of times, then the states;
-    a wide one a column for each trajectory. Columns are found by their names unless ``trajectory``, ``time`` and
-    ``states`` name them; ``step`` is the time between rows where no times were recorded. A heading ``height [mm]``
-    carries a unit. Files of arrays hold states and times; xarray objects have dimensions trajectory, time, state.
-    ``report`` hears of the bytes of a text file that have been read.
+    a wide one has a column for each trajectory. A heading ``height [mm]`` carries a unit. Files of arrays hold states
+    and times; xarray objects have the dimensions trajectory, time and state. What had to be done to the rows is said in
+    ``notes`` of the result.
+
+    Args:
+        source: A path (csv, tsv, txt, dat, parquet, npz, npy, hdf5, netcdf or zarr), a ``pandas.DataFrame``, or an
+            ``xarray.Dataset`` or ``DataArray``.
+        trajectory: The column that tells trajectories apart; by default it is found by its name.
+        time: The column (or array) of times; by default it is found by its name.
+        states: The columns (or the array) of states; by default all columns that are left.
+        step: The time between rows, where no times were recorded.
+        wide: Whether the table is wide; by default the headings tell.
+        delimiter: What separates the columns of a text file; by default the ending or the first line tells.
+        decimal: The decimal sign of a text file.
+        progress: True for a progress bar, None for one on a terminal only, or a callback; counts the bytes of a text
+            file so long that reading it takes seconds.
+
+    Returns:
+        The trajectories, with names and units.
+
+    Raises:
+        InputError: If the content is not understood; the message names the line and the column.
+        DamagedFileError: If the file is cut short or of another format than its ending says.
+        InputTypeError: If ``source`` is neither a path nor an object of pandas or xarray.
+        MissingPackageError: If the package that reads the format is not installed.
+        OSError: If the file does not exist or cannot be opened.
+
+    Example:
+        >>> path = getfixture("tmp_path") / "cells.csv"
+        >>> _ = path.write_text("cell,hours,size [µm]\na,0,3.1\na,1,3.3\nb,0,2.8\nb,2,3.4\n")
+        >>> nke.read(path)
+        Trajectories(2 trajectories × 2 rows, coordinates size [µm], times 0 to 2 h)
     """
-    chosen = [states] if isinstance(states, str) else states
-    choice = Choice(trajectory, time, chosen, step, wide, delimiter, decimal, report)
-    if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), choice)
-    kind = type(source).__module__.split(".")[0]
-    if kind == "pandas" and hasattr(source, "columns"):
-        return import_module("nke.files.frame").from_pandas(source, choice)
-    if kind == "xarray":
-        return import_module("nke.files.dataset").from_xarray(source, choice)
+    with progress_bar(progress, transient=True) as begin:
+        chosen = [states] if isinstance(states, str) else states
+        choice = Choice(trajectory, time, chosen, step, wide, delimiter, decimal, begin)
+        if isinstance(source, str | os.PathLike):
+            return _read_file(Path(source), choice)
+        package = type(source).__module__.split(".")[0]
+        if package == "pandas" and hasattr(source, "columns"):
+            return import_module("nke.files.frame").from_pandas(source, choice)
+        if package == "xarray":
+            return import_module("nke.files.dataset").from_xarray(source, choice)
     raise InputTypeError(
         f"expected a path, a pandas DataFrame or an xarray object, but got {type(source).__name__}; "
         "wrap arrays with nke.Trajectories(states, times)"
     )
 
 
-def write(
-    data: Trajectories,
-    path: str | os.PathLike,
-    *,
-    wide: bool = False,
-    report: Callable[[int], None] = lambda rows: None,
-) -> None:
-    """Writes a file whose ending tells the format; it appears whole or not at all.
+def write(data: Trajectories, path: str | os.PathLike, *, wide: bool = False, progress: ProgressOption = False) -> None:
+    """Writes trajectories to a file, which appears whole or not at all; ``nke.read`` gives them back unchanged.
 
-    ``wide`` is for text tables; ``report`` hears of the rows of one that have been written.
+    Args:
+        data: The trajectories.
+        path: The file; its ending (.csv, .tsv, .txt, .dat, .npz, .npy, .parquet, .pq, .h5, .hdf5, .nc, .nc4 or .zarr)
+            tells the format.
+        wide: Whether a text table has a column for each coordinate of each trajectory instead of a row for each time of
+            each trajectory.
+        progress: True for a progress bar, None for one on a terminal only, or a callback; counts the rows of a text
+            table.
+
+    Raises:
+        InputError: If the ending is not known, or the trajectories of a wide table have different times.
+        MissingPackageError: If the package that writes the format is not installed.
+        OSError: If the folder does not exist or the file cannot be written.
+
+    Example:
+        >>> path = getfixture("tmp_path") / "heights.csv"
+        >>> nke.write(nke.Trajectories([1.0, 1.5, 1.2], 0.5, names=["height"], units=["mm"]), path)
+        >>> print(path.read_text())
+        trajectory,time,height [mm]
+        0,0.0,1.0
+        0,0.5,1.5
+        0,1.0,1.2
     """
     path = Path(path)
     kind, writer = writer_for(path)
@@ -83,13 +130,14 @@ def write(
         raise InputError(f"expected a text table (.csv) with wide=True, but got {str(path)!r}")
     with (whole_folder if kind == "zarr" else whole_file)(path) as temporary:
         if kind == "text":
-            writer(data, temporary, wide, "\t" if path.suffix.lower() == ".tsv" else ",", report)
+            with progress_bar(progress) as begin:
+                writer(data, temporary, wide, "\t" if path.suffix.lower() == ".tsv" else ",", begin)
         else:
             writer(data, temporary)
 
 
 def writer_for(path: Path) -> tuple[str, Callable[..., None]]:
-    """The format that the ending asks for and its writer; refuses what could not be written."""
+    """Returns the format that the ending asks for and its writer; refuses what could not be written."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
         raise InputError(f"expected a path that ends in one of {', '.join(ENDINGS)}, but got {str(path)!r}")
@@ -100,19 +148,11 @@ def writer_for(path: Path) -> tuple[str, Callable[..., None]]:
 
 def _read_file(path: Path, choice: Choice) -> Trajectories:
     kind = _kind(path)
-    reader = _function("read", kind, path)
-    try:
-        return reader(path, choice)
-    except MemoryError:
-        raise
-    except Exception as error:  # our own words, or whatever a library raises on a damaged file
-        words = str(error)
-        if isinstance(error, ValueError | TypeError) and words.startswith(("expected", str(path))):
-            raise InputError(words if words.startswith(str(path)) else f"{path}: {words}") from error
-        raise InputError(f"{path} is damaged or is no {kind} file ({words}); get a fresh copy") from error
+    return _function("read", kind, path)(path, choice)
 
 
 def _kind(path: Path) -> str:
+    """Tells the format by the first bytes and, where they say nothing, by the ending."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file; check the spelling and the folder")
     if path.is_dir():
@@ -124,7 +164,7 @@ def _kind(path: Path) -> str:
     if not head.strip():
         raise InputError(f"{path} is empty; expected a table with a header, or another file of trajectories")
     by_ending = ENDINGS.get(path.suffix.lower())
-    found = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+    found = next((kind for signature, kind in SIGNATURES.items() if head.startswith(signature)), None)
     if found == "hdf5" and by_ending == "netcdf":
         return "netcdf"
     if found is not None:
@@ -132,10 +172,12 @@ def _kind(path: Path) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path} is text in UTF-16; expected UTF-8; save the file as UTF-8")
     if b"\0" in head:
-        raise InputError(f"{path} is a binary file of no known kind; get a fresh copy, or one of {', '.join(ENDINGS)}")
+        raise DamagedFileError(
+            f"{path} is a binary file of no known kind; get a fresh copy, or one of {', '.join(ENDINGS)}"
+        )
     if by_ending not in (None, "text"):
-        raise InputError(
-            f"{path} is damaged or is no {by_ending} file; get a fresh copy, or rename a text table to .csv"
+        raise DamagedFileError(
+            f"{path} is damaged or is not a valid {by_ending} file; get a fresh copy, or rename a text table to .csv"
         )
     return "text"
 
@@ -145,12 +187,13 @@ def _is_store(path: Path) -> bool:
 
 
 def _function(verb: str, kind: str, path: Path) -> Callable[..., Any]:
+    """Returns the function that reads or writes a format; refuses where its package is missing."""
     module, needed = FORMATS[kind]
     if needed is not None:
         try:
             import_module(needed)
         except ModuleNotFoundError as error:
-            raise ImportError(
+            raise MissingPackageError(
                 f"{path}: {kind} files need {needed}; install it with: pip install 'nke[files]'"
             ) from error
     return getattr(import_module(f"nke.files.{module}"), f"{verb}_{kind}")
@@ -158,7 +201,7 @@ def _function(verb: str, kind: str, path: Path) -> Callable[..., Any]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """As ``whole_file``, for a folder; refuses to replace one that is no zarr store."""
+    """Does for a folder what ``whole_file`` does; refuses to replace one that is no zarr store."""
     if path.exists() and not _is_store(path):
         raise FileExistsError(f"{path} is there and is no zarr store; choose another name")
     parent = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))

@@ -19,7 +19,7 @@ UNITS_OF_TIME = {
 
 
 def split_heading(heading: str) -> tuple[str, str]:
-    """Name and unit.
+    """Splits a heading into name and unit.
 
     >>> split_heading("height [mm]"), split_heading("height")
     (('height', 'mm'), ('height', ''))
@@ -29,7 +29,7 @@ def split_heading(heading: str) -> tuple[str, str]:
 
 
 def split_time_heading(heading: str) -> tuple[str, str]:
-    """Name and unit of a column of times, whose unit may also be its name or the last word of it.
+    """Splits the heading of a column of times into name and unit; the unit may also be its name or the last word of it.
 
     >>> [split_time_heading(h) for h in ("t [h]", "t_hours", "time (ms)", "days", "t_0", "s")]
     [('t', 'h'), ('t', 'h'), ('time', 'ms'), ('days', 'd'), ('t_0', ''), ('s', '')]
@@ -43,5 +43,5 @@ def split_time_heading(heading: str) -> tuple[str, str]:
 
 
 def heading(name: str, unit: str) -> str:
-    """The heading that ``split_heading`` takes apart; a name that itself ends in brackets gets empty ones."""
+    """Makes the heading that ``split_heading`` takes apart; a name that itself ends in brackets gets empty ones."""
     return f"{name} [{unit}]" if unit or HEADING.match(name) else name

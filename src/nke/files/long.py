@@ -7,15 +7,14 @@ from jaxtyping import Int64
 
 from nke.data import Trajectories
 from nke.errors import InputError
+from nke.files.checks import as_trajectories
 from nke.files.columns import Choice, Columns
 from nke.files.labels import heading, split_heading
 from nke.files.table import Table, by_trajectory
 
-ADVICE = "; if there are several trajectories, name their column with trajectory= (--trajectory)"
-
 
 def from_long(table: Table, columns: Columns, choice: Choice) -> Trajectories:
-    """Trajectories in the order in which they first appear."""
+    """Makes trajectories of a long table, in the order in which they first appear."""
     states = np.stack([table.numbers(i) for i in columns.states], axis=1)
     names, units = zip(*(split_heading(table.headings[i]) for i in columns.states), strict=True)
     trajectory = _codes(table, columns, len(states))
@@ -23,15 +22,17 @@ def from_long(table: Table, columns: Columns, choice: Choice) -> Trajectories:
         order, times, unit, notes = by_trajectory(trajectory), choice.step, "", ()
     else:
         times, unit, notes = table.times(columns.time)
-        order, note = table.in_order(columns.time, times, trajectory, ADVICE if columns.trajectory is None else "")
+        several = "; if there are several trajectories, name their column with trajectory= (--trajectory)"
+        order, note = table.in_order(columns.time, times, trajectory, several if columns.trajectory is None else "")
         times, notes = times[order], notes + note
-    data = Trajectories(*_cut(states[order], times, np.bincount(trajectory)), names, units, unit)
+    cut = _cut(states[order], times, np.bincount(trajectory))
+    data = as_trajectories(table.name, *cut, names, units, unit)
     data.notes = notes + data.notes
     return data
 
 
 def long_table(data: Trajectories) -> dict[str, np.ndarray]:
-    """Headings and columns: trajectory, time, then the states."""
+    """Returns headings and columns: trajectory, time, then the states."""
     for name in ("trajectory", "time"):
         if name in data.names:
             raise InputError(f"expected no coordinate called {name!r}, as a column of the table is; rename it")
@@ -45,12 +46,16 @@ def long_table(data: Trajectories) -> dict[str, np.ndarray]:
 
 
 def _codes(table: Table, columns: Columns, rows: int) -> Int64[np.ndarray, " R"]:
-    """0, 1, … for the trajectories."""
+    """Numbers the trajectories 0, 1, … in the order in which they appear."""
     if columns.trajectory is None:
         return np.zeros(rows, np.int64)
     import pandas as pd
 
-    codes, _ = pd.factorize(np.asarray(table.columns[columns.trajectory]))
+    try:
+        codes, _ = pd.factorize(np.asarray(table.columns[columns.trajectory]))
+    except TypeError as error:  # a list in a cell
+        name = table.headings[columns.trajectory]
+        raise InputError(f"{table.name}: expected numbers or text in the column {name!r} of trajectories") from error
     if (codes < 0).any():
         raise InputError(
             f"{table.place(int((codes < 0).argmax()), columns.trajectory)}: expected the trajectory of the row, "
@@ -60,7 +65,7 @@ def _codes(table: Table, columns: Columns, rows: int) -> Int64[np.ndarray, " R"]
 
 
 def _cut(rows: np.ndarray, times: Any, lengths: np.ndarray) -> tuple[Any, Any]:
-    """States and times by trajectory, in one array where the lengths are equal; a step stays a step."""
+    """Cuts states and times by trajectory, in one array where the lengths are equal; a step stays a step."""
     if (lengths == lengths[0]).all():
         shape = (len(lengths), int(lengths[0]))
         return rows.reshape(*shape, -1), times.reshape(shape) if isinstance(times, np.ndarray) else times

@@ -3,15 +3,20 @@
 from pathlib import Path
 
 from nke.data import Trajectories
+from nke.files.checks import opened_by_library
 from nke.files.columns import Choice
 from nke.files.frame import from_pandas, to_pandas
 
 
 def read_parquet(path: Path, choice: Choice) -> Trajectories:
+    """Reads a Parquet file."""
     import pandas as pd
 
-    return from_pandas(pd.read_parquet(path, engine="pyarrow"), choice, str(path))
+    with opened_by_library(path, "parquet"):
+        frame = pd.read_parquet(path, engine="pyarrow")
+    return from_pandas(frame, choice, str(path))
 
 
 def write_parquet(data: Trajectories, path: Path) -> None:
+    """Writes a Parquet file."""
     to_pandas(data).to_parquet(path, engine="pyarrow", index=False)

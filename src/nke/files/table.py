@@ -15,7 +15,14 @@ Rows = Int64[np.ndarray, " R"] | slice  # a slice for rows that stand in order a
 
 @dataclass(frozen=True)
 class Table:
-    """``line`` says in words where a row stands, ``name`` which table it is."""
+    """Columns with headings.
+
+    Args:
+        name: What errors call the table.
+        headings: One heading for each column, with its unit.
+        columns: The cells.
+        line: Says in words where a row stands.
+    """
 
     name: str
     headings: Sequence[str]
@@ -23,11 +30,12 @@ class Table:
     line: Callable[[int], str] = lambda row: f"row {row}"
 
     def place(self, row: int, column: int) -> str:
+        """Says in words where a cell stands."""
         name = split_heading(self.headings[column])[0]
         return f"{self.name}, {self.line(row)}, column {column + 1} ({name})"
 
     def numbers(self, column: int) -> Float64[np.ndarray, " R"]:
-        """A column as float64, empty cells as NaN."""
+        """Reads a column as float64, empty cells as NaN."""
         cells = np.asarray(self.columns[column])
         if cells.dtype.kind not in "fiub":
             cells = np.array([self._number(cell, row, column) for row, cell in enumerate(cells)], np.float64)
@@ -44,15 +52,15 @@ class Table:
     def _number(self, cell: Any, row: int, column: int) -> float:
         import pandas as pd
 
-        if pd.isna(cell):
+        if pd.api.types.is_scalar(cell) and pd.isna(cell):
             return np.nan
         try:
             return float(cell)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise not_a_number(self.place(row, column), cell) from error
 
     def times(self, column: int) -> tuple[Float64[np.ndarray, " R"], str, tuple[str, ...]]:
-        """Times, their unit and a note; dates become seconds since the first."""
+        """Reads times, their unit and a note; dates become seconds since the first."""
         dates = _dates(self.columns[column])
         if dates is None:
             return self.numbers(column), split_time_heading(self.headings[column])[1], ()
@@ -66,7 +74,7 @@ class Table:
         trajectory: Int64[np.ndarray, " R"],
         advice: str = "",
     ) -> tuple[Rows, tuple[str, ...]]:
-        """Rows by trajectory and time, and a note if they had to be sorted; a time that is repeated is refused."""
+        """Orders rows by trajectory and time, with a note if they had to be sorted; refuses a time that is repeated."""
         order = by_trajectory(trajectory)
         seen = np.arange(len(times))[order]
         missing = np.isnan(times[order])
@@ -89,18 +97,20 @@ class Table:
 
 
 def by_trajectory(trajectory: Int64[np.ndarray, " R"]) -> Rows:
+    """Orders rows by trajectory, each in the order in which its rows stand."""
     return slice(None) if (np.diff(trajectory) >= 0).all() else np.argsort(trajectory, kind="stable")
 
 
-def not_a_number(place: str, cell: Any) -> ValueError:
-    return ValueError(
+def not_a_number(place: str, cell: Any) -> InputError:
+    """Makes the error of a cell that is no number."""
+    return InputError(
         f"{place}: expected a number, but got {str(cell)[:40]!r}; correct it, leave the cell empty, "
         "or choose the columns of the states with states= (--states)"
     )
 
 
 def _dates(cells: Any) -> Any:
-    """Time stamps where a column holds dates, otherwise None."""
+    """Reads time stamps where a column holds dates; otherwise None."""
     import pandas as pd
 
     cells = pd.Series(cells)
@@ -110,5 +120,5 @@ def _dates(cells: Any) -> Any:
         return None
     try:
         return pd.to_datetime(cells, format="ISO8601", utc=True).dt.tz_localize(None)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

@@ -17,19 +17,19 @@ from nke.errors import InputError
 from nke.files.columns import Choice, Columns, choose
 from nke.files.frame import from_table
 from nke.files.table import Table, not_a_number
+from nke.progress import Progress
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
-SPACES = " "  # any run of spaces and tabs
-BLOCK = 1 << 20  # bytes
-WRITTEN = 1 << 15  # rows at a time
-LONG = 1 << 28  # bytes that take a few seconds to read
-MISSING = {"", "nan", "na", "n/a", "null", "none", "#n/a", "<na>", "-nan"}
+DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+WHITESPACE = " "  # as a delimiter: any run of spaces and tabs
+BYTES_AT_A_TIME = 1 << 20
+ROWS_AT_A_TIME = 1 << 15
+BYTES_WITH_PROGRESS = 1 << 28  # a file of this size takes a few seconds to read
+MISSING_CELLS = {"", "nan", "na", "n/a", "null", "none", "#n/a", "<na>", "-nan"}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text file is cut into cells; its first ``skipped`` lines are comments and the header, if it has one."""
+    """The way a text file is cut into cells; its first ``skipped`` lines are comments and the header, if it has one."""
 
     path: Path
     delimiter: str
@@ -39,7 +39,7 @@ class Layout:
     header: bool
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
-        """Line number and cells of every row; an empty line is no row, except where it is an empty cell."""
+        """Yields line number and cells of every row; an empty line is no row, except where it is an empty cell."""
         with self.path.open(encoding="utf-8-sig", newline="") as file:
             for line, cells in islice(_cells(file, self.delimiter), self.skipped, None):
                 blank = not cells or (len(cells) == 1 and not cells[0].strip())
@@ -47,6 +47,7 @@ class Layout:
                     yield line, cells
 
     def line(self, row: int) -> str:
+        """Says in words where a row stands."""
         return f"line {next(islice(self.records(), row, None))[0]}"
 
     def first_problem(self, columns: Columns) -> None:
@@ -61,7 +62,7 @@ class Layout:
                 )
             for i in numeric:
                 cell = cells[i].strip()
-                if cell.lower() not in MISSING and not _is_number(cell, self.decimal):
+                if cell.lower() not in MISSING_CELLS and not _is_number(cell, self.decimal):
                     name = self.headings[i]
                     advice = "; for decimal commas pass decimal=',' (--decimal ,)" if _is_number(cell, ",") else ""
                     problem = not_a_number(f"{self.path}, line {line}, column {i + 1} ({name})", cell)
@@ -69,40 +70,47 @@ class Layout:
 
 
 def read_text(path: Path, choice: Choice) -> Trajectories:
+    """Reads a text table; what is wrong with it is named by line and column."""
     try:
         layout = _layout(path, choice)
         columns = choose(layout.headings, choice, f"{path}, line {layout.skipped}")
-        return from_table(_table(layout, columns, choice.report), choice)
+        table = _table(layout, columns, choice.progress)
     except UnicodeDecodeError as error:
         raise InputError(_not_utf8(path)) from error
+    except csv.Error as error:
+        raise InputError(f"{path} could not be read: {error}; check the quotes in it") from error
+    return from_table(table, choice)
 
 
-def write_text(data: Trajectories, path: Path, wide: bool, delimiter: str, report: Callable[[int], None]) -> None:
+def write_text(data: Trajectories, path: Path, wide: bool, delimiter: str, progress: Progress) -> None:
+    """Writes a text table; progress counts its rows."""
     from nke.files.frame import to_pandas
 
     frame = to_pandas(data, wide)
+    advance = progress("writing", len(frame))
     with path.open("w", encoding="utf-8", newline="") as file:
-        for start in range(0, len(frame), WRITTEN):
-            rows = frame.iloc[start : start + WRITTEN]
+        for start in range(0, len(frame), ROWS_AT_A_TIME):
+            rows = frame.iloc[start : start + ROWS_AT_A_TIME]
             rows.to_csv(file, header=start == 0, index=False, sep=delimiter, lineterminator="\n")
-            report(len(rows))
+            advance(len(rows))
 
 
-class Reported(io.FileIO):
+class FileWithProgress(io.FileIO):
     """A file that tells how many bytes have been read."""
 
-    def __init__(self, path: Path, report: Callable[[int], None]):
+    def __init__(self, path: Path, advance: Callable[[int], None]):
         super().__init__(path)
-        self.report = report
+        self.advance = advance
 
     def readinto(self, buffer: Any, /) -> int:
+        """Reads into the buffer and tells the number of bytes."""
         count = super().readinto(buffer) or 0
-        self.report(count)
+        self.advance(count)
         return count
 
 
 def _layout(path: Path, choice: Choice) -> Layout:
-    """Comments, header and delimiter, from the first lines."""
+    """Finds comments, header and delimiter in the first lines."""
     comments, first, second = _first_lines(path)
     if first is None:
         raise InputError(f"{path} has no rows; expected a header line, such as trajectory,time,x, and rows below it")
@@ -122,7 +130,7 @@ def _layout(path: Path, choice: Choice) -> Layout:
 
 
 def _first_lines(path: Path) -> tuple[list[str], str | None, str | None]:
-    """Leading lines that begin with #, and the two lines after them."""
+    """Returns the leading lines that begin with #, and the two lines after them."""
     comments: list[str] = []
     with path.open(encoding="utf-8-sig", newline=None) as file:
         for line in file:
@@ -134,14 +142,14 @@ def _first_lines(path: Path) -> tuple[list[str], str | None, str | None]:
 
 
 def _delimiter(path: Path, line: str, choice: Choice) -> str:
-    """As told or by the ending; where neither says it, by the first line."""
-    told = choice.delimiter if choice.delimiter is not None else DELIMITERS.get(path.suffix.lower())
-    looks = next((d for d in ("\t", ",", ";", "|", SPACES) if d in line.strip()), ",")
+    """Takes the delimiter as told or by the ending; where neither says it, by the first line."""
+    told = choice.delimiter if choice.delimiter is not None else {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
+    looks = next((d for d in ("\t", ",", ";", "|", WHITESPACE) if d in line.strip()), ",")
     if told is None:
         return looks
-    told = WORDS.get(told, told)
+    told = DELIMITER_NAMES.get(told, told)
     if len(told) != 1:
-        raise InputError(f"expected one character as delimiter, or tab or space, but got {told!r}")
+        raise InputError(f"{path}: expected one character as delimiter, or tab or space, but got {told!r}")
     if len(_split(line, told)) == 1 and looks != told and len(_split(line, looks)) > 1:
         name = {"\t": "tab", " ": "space"}.get(looks, looks)
         raise InputError(
@@ -151,17 +159,17 @@ def _delimiter(path: Path, line: str, choice: Choice) -> str:
     return told
 
 
-def _table(layout: Layout, columns: Columns, report: Callable[[int], None]) -> Table:
+def _table(layout: Layout, columns: Columns, progress: Progress) -> Table:
     import pandas as pd
 
     width = len(layout.headings)
-    with warnings.catch_warnings(), _source(layout.path, report) as source:
+    with warnings.catch_warnings(), _source(layout.path, progress) as source:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a first row that is too long
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # text among numbers, named below
         try:
             frame = pd.read_csv(
                 source,
-                sep=r"\s+" if layout.delimiter == SPACES else layout.delimiter,
+                sep=r"\s+" if layout.delimiter == WHITESPACE else layout.delimiter,
                 decimal=layout.decimal,
                 header=0 if layout.header else None,
                 names=range(width),
@@ -183,26 +191,30 @@ def _table(layout: Layout, columns: Columns, report: Callable[[int], None]) -> T
     return Table(str(layout.path), layout.headings, cells, layout.line)
 
 
-def _source(path: Path, report: Callable[[int], None]) -> AbstractContextManager[Any]:
-    """The path, which pandas reads twice as fast as an open file; if long, a file that tells how far it is read."""
-    if path.stat().st_size < LONG:
+def _source(path: Path, progress: Progress) -> AbstractContextManager[Any]:
+    """Gives the path, which pandas reads twice as fast as an open file; if long, a file that shows progress."""
+    size = path.stat().st_size
+    if size < BYTES_WITH_PROGRESS:
         return nullcontext(path)
-    return io.BufferedReader(Reported(path, report), BLOCK)
+    return io.BufferedReader(FileWithProgress(path, progress("reading", size)), BYTES_AT_A_TIME)
 
 
 def _has_short_rows(layout: Layout, rows: int) -> bool:
-    """pandas fills up a row that lacks cells: the last is empty, and the file has too few delimiters."""
+    """Tells whether some rows lack cells, which pandas fills up.
+
+    The last cell of such a row is empty, and the file has too few delimiters.
+    """
     width, found = len(layout.headings), 0
-    if width == 1 or layout.delimiter == SPACES:
+    if width == 1 or layout.delimiter == WHITESPACE:
         return width > 1
     with layout.path.open("rb") as file:  # a comparison of arrays is several times faster than bytes.count
-        while block := file.read(BLOCK):
+        while block := file.read(BYTES_AT_A_TIME):
             found += np.count_nonzero(np.frombuffer(block, np.uint8) == ord(layout.delimiter))
     return bool(found < (rows + layout.header) * (width - 1))
 
 
 def _cells(file, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    if delimiter == SPACES:
+    if delimiter == WHITESPACE:
         for number, line in enumerate(file, start=1):
             yield number, line.split()
         return

@@ -6,20 +6,23 @@ import numpy as np
 
 from nke.data import Trajectories
 from nke.errors import InputError
+from nke.files.checks import as_trajectories
 from nke.files.columns import Choice, Columns
 from nke.files.labels import heading, split_heading
 from nke.files.table import Table
 
-HEADING = re.compile(r"(?P<coordinate>.+):(?P<trajectory>\d+)", re.DOTALL)
-
 
 def looks_wide(table: Table, columns: Columns) -> bool:
-    """Whether the headings are those of ``wide_table``, such as ``height [mm]:0``."""
-    return columns.trajectory is None and all(HEADING.fullmatch(table.headings[i]) for i in columns.states)
+    """Tells whether the headings are those of ``wide_table``, such as ``height [mm]:0``."""
+    numbered = re.compile(r".+:\d+", re.DOTALL)
+    return columns.trajectory is None and all(numbered.fullmatch(table.headings[i]) for i in columns.states)
 
 
 def from_wide(table: Table, columns: Columns, choice: Choice) -> Trajectories:
-    """Columns without the number of a trajectory in their headings are trajectories of one coordinate x."""
+    """Makes trajectories of a wide table.
+
+    Columns without the number of a trajectory in their headings are trajectories of one coordinate x.
+    """
     if looks_wide(table, columns):
         labels = [tuple(table.headings[i].rsplit(":", 1)) for i in columns.states]
     else:
@@ -40,13 +43,13 @@ def from_wide(table: Table, columns: Columns, choice: Choice) -> Trajectories:
         order, note = table.in_order(columns.time, times, np.zeros(len(times), np.int64))
         states, times, notes = states[:, order], times[order], notes + note
     names, units = zip(*map(split_heading, coordinates), strict=True)
-    data = Trajectories(states, times, names, units, unit)
+    data = as_trajectories(table.name, states, times, names, units, unit)
     data.notes = notes + data.notes
     return data
 
 
 def wide_table(data: Trajectories) -> dict[str, np.ndarray]:
-    """Headings and columns: time, then ``name [unit]:trajectory``."""
+    """Returns headings and columns: time, then ``name [unit]:trajectory``."""
     times = np.asarray(data.times[0])
     if data.is_ragged or not all(np.array_equal(other, times, equal_nan=True) for other in data.times):
         raise InputError("expected trajectories at the same times for a wide table; write a long one (wide=False)")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from nke.errors import MissingPackageError
 from nke.model import Model
 
 # matplotlib is imported only when something is drawn.
@@ -22,7 +23,7 @@ def grid(figure: Canvas | None, rows: int, columns: int, **options: Any) -> Axes
         try:
             import matplotlib.pyplot as plt
         except ModuleNotFoundError as error:
-            raise ImportError("plots need matplotlib; install it with: pip install 'nke[plots]'") from error
+            raise MissingPackageError("plots need matplotlib; install it with: pip install 'nke[plots]'") from error
         figure = plt.figure(layout="constrained")
     if hasattr(figure, "set_size_inches"):
         size = PANEL if columns > 1 else 1.6 * PANEL

@@ -1,7 +1,6 @@
 """The interface of a system with known truth, and the loop that records its trajectories."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -9,8 +8,9 @@ from jaxtyping import Bool, Float
 
 from nke.arrays import Array, as_numbers, namespace
 from nke.data import Trajectories
-from nke.errors import InputError
+from nke.errors import DivergenceError, InputError, UnavailableError
 from nke.mixtures import GaussianMixture
+from nke.progress import ProgressOption, progress_bar
 
 
 class System(ABC):
@@ -66,7 +66,7 @@ class System(ABC):
 
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
         """log p(x_next | x) after ``step``, exactly; all three broadcast against each other."""
-        raise NotImplementedError(
+        raise UnavailableError(
             f"the transition density of {type(self).__name__} has no closed form; "
             "compare with simulate(..., initial=...) instead"
         )
@@ -89,15 +89,15 @@ class System(ABC):
         seed: int,
         times: Any = None,
         initial: Any = None,
-        report: Callable[[int], None] = lambda records: None,
+        progress: ProgressOption = False,
     ) -> Trajectories:
         """Trajectories recorded at ``times`` (the first is the start; default: the system's own grid).
 
         ``initial`` (trajectories, d) replaces the drawn start states. The same seed gives the same data.
-        ``report`` hears of every record that is done.
+        ``progress`` shows a bar (True), or a bar on a terminal (None), or is a callback as in ``nke.progress``.
         """
         times = self._recording_times(times)
-        states = self.simulate_states(trajectories, seed, times, initial, report)
+        states = self.simulate_states(trajectories, seed, times, initial, progress)
         return Trajectories(states, times, names=self.names)
 
     def simulate_states(
@@ -106,7 +106,7 @@ class System(ABC):
         seed: int,
         times: Any = None,
         initial: Any = None,
-        report: Callable[[int], None] = lambda records: None,
+        progress: ProgressOption = False,
     ) -> Float[np.ndarray, "trajectories n d"]:
         """The bare array behind ``simulate``."""
         rng = np.random.default_rng(seed)
@@ -114,13 +114,15 @@ class System(ABC):
         x = self._start(trajectories, rng, initial)
         states = np.empty((trajectories, len(times), self.dimension))
         states[:, 0] = x
-        for n in range(1, len(times)):
-            # Overflow needs no warning here: it is an error two lines below.
-            with np.errstate(over="ignore", invalid="ignore"):
-                x = self.advance(x, float(times[n] - times[n - 1]), rng)
-            self._refuse_lost_paths(x, times[n])
-            states[:, n] = x
-            report(1)
+        with progress_bar(progress) as begin:
+            advance = begin("simulating", len(times) - 1)
+            for n in range(1, len(times)):
+                # Overflow needs no warning here: it is an error two lines below.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    x = self.advance(x, float(times[n] - times[n - 1]), rng)
+                self._refuse_lost_paths(x, times[n])
+                states[:, n] = x
+                advance(1)
         return states
 
     def as_states(self, x: Any) -> Float[Array, "*batch d"]:
@@ -188,7 +190,7 @@ class System(ABC):
         finite = np.isfinite(x).all(axis=-1)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise FloatingPointError(
+            raise DivergenceError(
                 f"expected finite states, but trajectory {row} of {self!r} reached {x[row]} by time {time:g} "
                 f"({np.count_nonzero(~finite)} of {len(x)} trajectories lost); integrate with a smaller dt "
                 "or start closer to the origin"

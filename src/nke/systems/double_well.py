@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.arrays import Array, namespace, outer
+from nke.errors import UnavailableError
 from nke.mixtures import GaussianMixture
 from nke.systems.base import coordinate_names, scaled_identity
 from nke.systems.cubic_well import CubicWell
@@ -81,7 +82,7 @@ class DoubleWell(EulerMaruyamaScheme):
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
         """Along the axis by quadrature of the forward equation (``CubicWell``), across it exactly."""
         if self.noise == 0:
-            raise NotImplementedError("a double well without noise has no transition density; set noise > 0")
+            raise UnavailableError("a double well without noise has no transition density; set noise > 0")
         x_next, x, step = self.as_transitions(x_next, x, step)
         batch = np.broadcast_shapes(x_next.shape[:-1], x.shape[:-1], step.shape)
         y, x = (np.broadcast_to(a, (*batch, self.dimension)).reshape(-1, self.dimension) for a in (x_next, x))

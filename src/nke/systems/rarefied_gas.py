@@ -1,7 +1,6 @@
 """A heavy sphere in a gas of light points: molecular dynamics without a time step."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,15 +9,13 @@ from jaxtyping import Bool, Float, Int
 
 from nke.arrays import Array, namespace
 from nke.data import Trajectories
-from nke.errors import InputError
+from nke.errors import InputError, MissingPackageError, UnavailableError
+from nke.progress import ProgressOption
 from nke.systems.base import System, coordinate_names, scaled_identity
 from nke.systems.collision_law import CollisionLaw, mean_relative_speed
 from nke.systems.gas.constants import Gas
 from nke.systems.langevin import Langevin
 from nke.systems.parameters import require_count, require_grid, require_numbers
-
-LONG = 2e6  # collisions that take a few seconds: a progress bar is shown
-SWEPT = 100  # particles that are swept in the time of a lazy collision
 
 
 class Collisions(NamedTuple):
@@ -112,7 +109,7 @@ class RarefiedGas(System):
         return CollisionLaw(np.asarray(self.as_states(x), np.float64)[..., 3:], self.mass_ratio, self.spread)
 
     def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
-        raise NotImplementedError(
+        raise UnavailableError(
             "the sphere may fly through a step without a collision, so its transition has no density; "
             "compare with simulate(..., initial=...) instead"
         )
@@ -168,12 +165,12 @@ class RarefiedGas(System):
         seed: int,
         times: Any = None,
         initial: Any = None,
-        report: Callable[[int], None] | None = None,
+        progress: ProgressOption = False,
         *,
         method: str = "lazy",
     ) -> Trajectories:
         times = self._recording_times(times)
-        states = self.simulate_states(trajectories, seed, times, initial, report, method=method)
+        states = self.simulate_states(trajectories, seed, times, initial, progress, method=method)
         return Trajectories(states, times, names=self.names)
 
     def simulate_states(
@@ -182,38 +179,42 @@ class RarefiedGas(System):
         seed: int,
         times: Any = None,
         initial: Any = None,
-        report: Callable[[int], None] | None = None,
+        progress: ProgressOption = False,
         *,
         method: str = "lazy",
     ) -> Float[np.ndarray, "trajectories n d"]:
-        """Trajectory by trajectory, so that ``report`` hears of all records at the end; without it a bar is shown."""
-        states = self._run(trajectories, seed, times, initial, method, room=0, bar=report is None)[0]
-        if report is not None:
-            report(states.shape[1] - 1)
-        return states
+        """The bare array behind ``simulate``; progress counts trajectories, which are simulated one after the other."""
+        return self._run(trajectories, seed, times, initial, method, 0, progress)[0]
 
     def simulate_collisions(
-        self, trajectories: int, seed: int, times: Any = None, initial: Any = None, method: str = "lazy"
+        self,
+        trajectories: int,
+        seed: int,
+        times: Any = None,
+        initial: Any = None,
+        progress: ProgressOption = False,
+        *,
+        method: str = "lazy",
     ) -> Collisions:
         """The collisions of the trajectories that ``simulate`` gives with the same arguments."""
         times = self._recording_times(times)
         expected = 2 * self.collision_rate * (times[-1] - times[0])
-        _, rows, counts = self._run(trajectories, seed, times, initial, method, room=10 + math.ceil(expected))
+        _, rows, counts = self._run(trajectories, seed, times, initial, method, 10 + math.ceil(expected), progress)
         index = np.repeat(np.arange(trajectories), counts)
         time, position, normal, before, after, hit, gone, again = np.split(rows, range(1, 20, 3), axis=1)
         return Collisions(index, time[:, 0], position, normal, before, after, hit, gone, again[:, 0] > 0)
 
-    def _run(self, trajectories: int, seed: int, times: Any, initial: Any, method: str, room: int, bar: bool = True):
+    def _run(
+        self, trajectories: int, seed: int, times: Any, initial: Any, method: str, room: int, progress: ProgressOption
+    ):
         if method not in ("lazy", "box"):
             raise InputError(f"expected method to be 'lazy' or 'box', but got {method!r}")
         times = self._recording_times(times)
         starts = self._start(trajectories, np.random.default_rng(seed), initial)
-        work = float(trajectories * self.collision_rate * (times[-1] - times[0]))
-        if method == "lazy":
-            return _running().run(self.constants, None, starts, times, seed, room, bar and work > LONG)
-        self._refuse_a_small_box()
-        long = bar and work * self.bath_size / SWEPT > LONG
-        return _running().run(self.constants, self.box_side / 2, starts, times, seed, room, long)
+        if method == "box":
+            self._refuse_a_small_box()
+        half = self.box_side / 2 if method == "box" else None
+        return _running().run(self.constants, half, starts, times, seed, room, progress)
 
     def _refuse_a_small_box(self):
         if self.box_side < 4 * self.radius:
@@ -229,5 +230,5 @@ def _running():
     try:
         from nke.systems.gas import running
     except ImportError as error:
-        raise ImportError(f"RarefiedGas needs Numba ({error}); install it by pip install 'nke[gas]'") from error
+        raise MissingPackageError(f"RarefiedGas needs Numba ({error}); install it by pip install 'nke[gas]'") from error
     return running

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Int
 
-from nke.progress import progress_bar
+from nke.progress import ProgressOption, progress_bar
 from nke.systems.gas import box, lazy
 from nke.systems.gas.compilation import settings
 from nke.systems.gas.constants import Gas
@@ -23,12 +23,12 @@ def run(
     times: Float[np.ndarray, " n"],
     seed: int,
     room: int,
-    long: bool,
+    progress: ProgressOption,
 ) -> tuple[Float[np.ndarray, "m n 6"], Float[np.ndarray, "c f"], Int[np.ndarray, " m"]]:
     """States, collisions of all trajectories one after the other, and how many each has.
 
     ``half`` is half the side of the box, None without one. ``room`` is a guess at the most collisions of a trajectory;
-    0 if they are not wanted. ``long`` work has a progress bar.
+    0 if they are not wanted. ``progress`` counts trajectories.
     """
     number = len(starts)
     kernel = partial(lazy.trajectories, gas) if half is None else partial(box.trajectories, gas, half)
@@ -46,20 +46,20 @@ def run(
 
     chunk = -(-number // (CHUNKS * threads()))
     parts = [slice(first, first + chunk) for first in range(0, number, chunk)]
-    return states, np.concatenate(_in_threads(simulate, parts, len(starts), long)), counts
+    return states, np.concatenate(_in_threads(simulate, parts, len(starts), progress)), counts
 
 
 def _in_threads(
-    simulate: Callable[[slice], np.ndarray], parts: list[slice], number: int, long: bool
+    simulate: Callable[[slice], np.ndarray], parts: list[slice], number: int, progress: ProgressOption
 ) -> list[np.ndarray]:
     pool = ThreadPoolExecutor(threads())
     try:
-        with progress_bar(None if long else False) as stage:
-            report, chunk = stage("trajectories", number), parts[0].stop
+        with progress_bar(progress) as begin:
+            advance, chunk = begin("simulating", number), parts[0].stop
             work = [pool.submit(simulate, part) for part in parts]
             for part, done in zip(parts, as_completed(work), strict=True):
                 done.result()
-                report(min(chunk, number - part.start))
+                advance(min(chunk, number - part.start))
         return [done.result() for done in work]
     finally:
         pool.shutdown(cancel_futures=True)
