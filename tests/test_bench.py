@@ -21,7 +21,7 @@ from nke.bench.capping import CapReachedError, capped
 from nke.bench.cases.rarefied_gas import law_statistics
 from nke.bench.measure import Outcome, Task, run_task
 from nke.bench.protocol import QUICK, Protocol, cases
-from nke.bench.report import write_report
+from nke.bench.output import write_output
 from nke.bench.results import Results
 from nke.bench.runner import plan, run
 from nke.bench.summary import Cell, tables
@@ -68,7 +68,7 @@ def test_a_learned_model_gets_every_figure(tmp_path):
     assert times["processor"] > 0
     assert learned["configuration"]["settings"].startswith("EulerMaruyama(")
     assert set(learned["versions"]) > {"python", "jax", "nke"}
-    files = write_report(tasks, results)
+    files = write_output(tasks, results)
     endings = ["png", "svg"]
     assert [file.name for file in files[:3]] == ["tables.md", "tables.tex", "tables.csv"]
     assert [file.name for file in files[3:]] == [f"black-scholes.{ending}" for ending in endings]

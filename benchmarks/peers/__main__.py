@@ -1,4 +1,4 @@
-"""``python -m nke.bench.peers [names] [-o folder] [--seeds n] [--cap seconds]``."""
+"""``python -m benchmarks.peers [name ...] [-o folder] [--seeds n] [--cap seconds]``."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 import jax
 
 from nke.bench.measure import plain, versions
-from nke.bench.peers.example import Example, Run, table
+from benchmarks.peers.example import Example, Run, table
 
 MODULES = {
     "jumpdiff": "jumpdiff_readme",
@@ -22,7 +22,7 @@ MODULES = {
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser("python -m nke.bench.peers", description="Other libraries beside nke.fit.")
+    parser = argparse.ArgumentParser("python -m benchmarks.peers", description="Other libraries beside nke.fit.")
     parser.add_argument("names", nargs="*", metavar="name", help=f"some of {', '.join(MODULES)} (default: all)")
     parser.add_argument("-o", "--output", type=Path, default=Path("nke-peers"), help="folder of the results")
     parser.add_argument("--seeds", type=int, help="data sets for each example (default: as each example says)")
@@ -41,9 +41,9 @@ def main(arguments: list[str]) -> None:
 def _examples(names: list[str]) -> Iterator[Example]:
     for name in names:
         try:
-            module = import_module(f"nke.bench.peers.{MODULES[name]}")
+            module = import_module(f"benchmarks.peers.{MODULES[name]}")
         except ModuleNotFoundError as missing:
-            print(f"{name} is left out, {missing}: pip install 'nke[bench-peers]'", file=sys.stderr)
+            print(f"{name} is left out, {missing}: pip install --editable '.[bench-peers]'", file=sys.stderr)
             continue
         yield from module.EXAMPLES
 

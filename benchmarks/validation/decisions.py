@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nke.bench.tables import print_rows
+from benchmarks.validation.tables import print_rows
 from nke.evaluation import jump_law_distance, recovery
 from nke.evaluation.ensemble import wasserstein
 from nke.fitting import Likelihood, fit

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from rich.table import Table
 from scipy.stats import kstest, rayleigh
 
-from nke.bench.tables import console
+from benchmarks.validation.tables import console
 from nke.systems import RarefiedGas
 
 TIMES = np.linspace(0.0, 5.0, 11)

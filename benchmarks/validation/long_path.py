@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 from scipy.signal import lfilter
 
-from nke.bench.tables import console, print_rows
+from benchmarks.validation.tables import console, print_rows
 from nke.data import Trajectories
 from nke.fitting import Likelihood, fit
 

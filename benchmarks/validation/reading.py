@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nke.bench.tables import console
+from benchmarks.validation.tables import console
 from nke.files import read
 
 TRAJECTORIES, ROWS, REPEATS = 1000, 1000, 5

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from nke.bench.tables import console
+from benchmarks.validation.tables import console
 from nke.data import Coordinates
 from nke.evaluation import recovery
 from nke.fitting import Likelihood

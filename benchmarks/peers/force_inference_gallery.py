@@ -21,7 +21,7 @@ from SFI.bases import (  # pyright: ignore[reportMissingImports]
 )
 from SFI.langevin import OverdampedProcess  # pyright: ignore[reportMissingImports]
 
-from nke.bench.peers.example import COMPILATION, SECONDS, Example, Figures, Measured, Run, fit_default
+from benchmarks.peers.example import COMPILATION, SECONDS, Example, Figures, Measured, Run, fit_default
 from nke.fitting.compilation import compilation_clock
 
 STEP = 0.005

@@ -9,7 +9,7 @@ from kramersmoyal import km  # pyright: ignore[reportMissingImports] - a peer, n
 from scipy.interpolate import RegularGridInterpolator
 from scipy.signal import lfilter
 
-from nke.bench.peers.example import SECONDS, Example, Figures, Measured, Run, fit_default
+from benchmarks.peers.example import SECONDS, Example, Figures, Measured, Run, fit_default
 from nke.evaluation import relative_error
 
 STEP = 1e-3

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from nke.bench.peers import __main__ as runner
-from nke.bench.peers.example import Example, Measured
+from benchmarks.peers import __main__ as runner
+from benchmarks.peers.example import Example, Measured
 
 
 def measure(run):
@@ -19,7 +19,7 @@ def peer(monkeypatch):
     """NumPy as a peer, for its version."""
     example = Example("numpy", "a line", measure, notes=("A note.",), seeds=2)
     monkeypatch.setitem(runner.MODULES, "numpy", "numpy_readme")
-    monkeypatch.setitem(sys.modules, "nke.bench.peers.numpy_readme", SimpleNamespace(EXAMPLES=[example]))
+    monkeypatch.setitem(sys.modules, "benchmarks.peers.numpy_readme", SimpleNamespace(EXAMPLES=[example]))
 
 
 @pytest.mark.usefixtures("peer")
@@ -47,7 +47,7 @@ def test_seeds_as_asked(tmp_path):
 def test_a_peer_that_is_not_installed_is_left_out(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "kramersmoyal", None)
     runner.main(["kramersmoyal", "-o", str(tmp_path)])
-    assert "nke[bench-peers]" in capsys.readouterr().err
+    assert ".[bench-peers]" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nke.bench.tables import mean_and_error
+from benchmarks.validation.tables import mean_and_error
 from nke.data import Trajectories
 from nke.fitting import FitResult, fit
 

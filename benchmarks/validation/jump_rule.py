@@ -1,4 +1,4 @@
-"""``python -m nke.bench.jump_rule``: the figure by which jumps are decided, on systems with and without them."""
+"""The figure by which jumps are decided, on systems with and without them."""
 
 import numpy as np
 
@@ -45,7 +45,3 @@ def main() -> None:
 def _excess(system: System, trajectories: int, seed: int) -> float:
     data = system.simulate(trajectories, seed)
     return local_excess_kurtosis(data.transitions(), Coordinates.zscore(data), np.random.default_rng(0))
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,7 @@
 
 import jumpdiff  # noqa: F401  # pyright: ignore[reportMissingImports] - so that it is missed before the fit, not after
 
-from nke.bench.long_path import (
+from benchmarks.validation.long_path import (
     JUMP_VARIANCE,
     NOISE,
     RATE,
@@ -10,7 +10,7 @@ from nke.bench.long_path import (
     jumpdiff_figures,
     nke_figures,
 )
-from nke.bench.peers.example import COMPILATION, SECONDS, Example, Measured, Run
+from benchmarks.peers.example import COMPILATION, SECONDS, Example, Measured, Run
 
 QUANTITIES = ("jump rate", "jump variance", "b²", "slope", SECONDS, COMPILATION)
 

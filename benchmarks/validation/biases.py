@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from nke.bench.recovery import SEEDS
-from nke.bench.tables import console, mean_and_error, print_rows
+from benchmarks.validation.recovery import SEEDS
+from benchmarks.validation.tables import console, mean_and_error, print_rows
 from nke.fitting import Likelihood, fit
 from nke.fitting.jump_detection import find_jumps
 from nke.packets import build_packets

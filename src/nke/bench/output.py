@@ -14,7 +14,7 @@ from nke.bench.summary import Table, tables
 from nke.files.atomic import write_atomically
 
 
-def write_report(tasks: Sequence[Task], results: Results) -> list[Path]:
+def write_output(tasks: Sequence[Task], results: Results) -> list[Path]:
     """Tables as Markdown, LaTeX and CSV, figures as PNG and SVG; the files written."""
     records = results.of(tasks)
     chosen = [case for name, case in cases().items() if any(task.system == name for task in tasks)]

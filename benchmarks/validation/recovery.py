@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from nke.bench.tables import console, mean_and_error, print_rows
+from benchmarks.validation.tables import console, mean_and_error, print_rows
 from nke.bench.true_score import true_log_prob
 from nke.data import Coordinates, Trajectories
 from nke.evaluation import EnsembleMetrics, evaluate, oracle_floor, recovery

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from nke.bench.recovery import coefficient_errors
-from nke.bench.tables import console, print_rows
+from benchmarks.validation.recovery import coefficient_errors
+from benchmarks.validation.tables import console, print_rows
 from nke.fitting import Likelihood, fit
 from nke.mixtures import GaussianMixture
 from nke.operators import ForwardPacket, Generator, TransitionRule

@@ -13,7 +13,7 @@ import torchsde  # pyright: ignore[reportMissingImports]
 from torch import nn  # pyright: ignore[reportMissingImports]
 from torch.distributions import Normal, kl_divergence  # pyright: ignore[reportMissingImports]
 
-from nke.bench.peers.example import SECONDS, Example, Figures, Measured, Run, fit_default
+from benchmarks.peers.example import SECONDS, Example, Figures, Measured, Run, fit_default
 from nke.evaluation import path_metrics
 
 PATHS, POINTS, END = 1024, 100, 2.0

@@ -1,0 +1,1 @@
+"""What the repository holds besides the package: stored results of ``nke bench``, longer validation, other libraries."""
