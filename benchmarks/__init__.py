@@ -1,1 +1,1 @@
-"""What the repository holds besides the package: stored results of ``nke bench``, longer validation, other libraries."""
+"""Stored results of ``nke bench``, longer validation, and other libraries beside nke; no part of the package."""

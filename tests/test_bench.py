@@ -20,8 +20,8 @@ from nke.bench import measure, methods, render, runner
 from nke.bench.capping import CapReachedError, capped
 from nke.bench.cases.rarefied_gas import law_statistics
 from nke.bench.measure import Outcome, Task, run_task
-from nke.bench.protocol import QUICK, Protocol, cases
 from nke.bench.output import write_output
+from nke.bench.protocol import QUICK, Protocol, cases
 from nke.bench.results import Results
 from nke.bench.runner import plan, run
 from nke.bench.summary import Cell, tables

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import jax
 
-from nke.bench.measure import plain, versions
 from benchmarks.peers.example import Example, Run, table
+from nke.bench.measure import plain, versions
 
 MODULES = {
     "jumpdiff": "jumpdiff_readme",
@@ -54,7 +54,7 @@ def _measure(example: Example, seeds: int, cap: float, file: Path) -> str:
         row = example.measure(Run(seed, cap))
         rows.append(row)
         record = {"problem": example.problem, "peer": example.peer, "seed": seed, "cap": cap}
-        record |= {"truth": row.truth, "ours": row.ours, "peer_figures": row.peer, "decided": row.decided}
+        record |= {"truth": row.truth, "ours": row.ours, "peer_figures": row.peer, "decided": row.decisions}
         record["versions"] = versions() | {example.peer: version(example.peer)}
         with file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(plain(record), ensure_ascii=False, allow_nan=False) + "\n")

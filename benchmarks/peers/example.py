@@ -29,7 +29,7 @@ class Measured(NamedTuple):
     truth: Figures
     ours: Figures
     peer: Figures
-    decided: dict[str, str] = {}  # noqa: RUF012 - by our fit, for the record
+    decisions: dict[str, str] = {}  # noqa: RUF012 - of our fit, for the record
 
 
 @dataclass(frozen=True)

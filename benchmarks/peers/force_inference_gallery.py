@@ -22,6 +22,7 @@ from SFI.bases import (  # pyright: ignore[reportMissingImports]
 from SFI.langevin import OverdampedProcess  # pyright: ignore[reportMissingImports]
 
 from benchmarks.peers.example import COMPILATION, SECONDS, Example, Figures, Measured, Run, fit_default
+from nke.bench.methods import recorded_decisions
 from nke.fitting.compilation import compilation_clock
 
 STEP = 0.005
@@ -97,7 +98,7 @@ def _side_by_side(
         np.asarray(field(jnp.asarray(states))) for field in (inference.force_inferred, inference.diffusion_inferred)
     )
     drift, half = found
-    return Measured({}, ours | times, _errors(drift, 2 * half, *true) | seconds, result.decided)
+    return Measured({}, ours | times, _errors(drift, 2 * half, *true) | seconds, recorded_decisions(result))
 
 
 def _errors(

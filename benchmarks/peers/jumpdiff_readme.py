@@ -2,6 +2,7 @@
 
 import jumpdiff  # noqa: F401  # pyright: ignore[reportMissingImports] - so that it is missed before the fit, not after
 
+from benchmarks.peers.example import COMPILATION, SECONDS, Example, Measured, Run
 from benchmarks.validation.long_path import (
     JUMP_VARIANCE,
     NOISE,
@@ -10,7 +11,6 @@ from benchmarks.validation.long_path import (
     jumpdiff_figures,
     nke_figures,
 )
-from benchmarks.peers.example import COMPILATION, SECONDS, Example, Measured, Run
 
 QUANTITIES = ("jump rate", "jump variance", "b²", "slope", SECONDS, COMPILATION)
 

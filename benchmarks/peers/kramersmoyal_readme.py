@@ -10,6 +10,7 @@ from scipy.interpolate import RegularGridInterpolator
 from scipy.signal import lfilter
 
 from benchmarks.peers.example import SECONDS, Example, Figures, Measured, Run, fit_default
+from nke.bench.methods import recorded_decisions
 from nke.evaluation import relative_error
 
 STEP = 1e-3
@@ -38,7 +39,7 @@ def measure_line(run: Run) -> Measured:
     first, second = (np.interp(x, edges[0], curve / STEP) for curve in coefficients[1:])
     peer = _errors(first, 2 * second[..., None], drift, diffusion) | _parameters(x, first, 2 * second)
     truth = {"slope": -THETA, "σ²": SIGMA**2, "drift error": _floor(path[:, None], x, drift)}
-    return Measured(truth, ours | times, peer | {SECONDS: seconds}, result.decided)
+    return Measured(truth, ours | times, peer | {SECONDS: seconds}, recorded_decisions(result))
 
 
 def measure_plane(run: Run) -> Measured:
@@ -58,7 +59,9 @@ def measure_plane(run: Run) -> Measured:
     f1, f2, a12, a11, a22 = (RegularGridInterpolator(edges, surface / STEP)(x) for surface in coefficients[1:6])
     found = np.stack([2 * a11, a12, a12, 2 * a22], axis=1).reshape(-1, 2, 2)
     peer = _errors(np.stack([f1, f2], axis=1), found, drift, diffusion)
-    return Measured({"drift error": _floor(path, x, drift)}, ours | times, peer | {SECONDS: seconds}, result.decided)
+    return Measured(
+        {"drift error": _floor(path, x, drift)}, ours | times, peer | {SECONDS: seconds}, recorded_decisions(result)
+    )
 
 
 def _coordinate(rate: float, noise: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -14,6 +14,7 @@ from torch import nn  # pyright: ignore[reportMissingImports]
 from torch.distributions import Normal, kl_divergence  # pyright: ignore[reportMissingImports]
 
 from benchmarks.peers.example import SECONDS, Example, Figures, Measured, Run, fit_default
+from nke.bench.methods import recorded_decisions
 from nke.evaluation import path_metrics
 
 PATHS, POINTS, END = 1024, 100, 2.0
@@ -103,7 +104,7 @@ def measure(run: Run) -> Measured:
     peer = _distances(_rows(model.sample(PATHS, data.times)), data)
     floors = [_distances(_rows(paths), data) for paths in data.replicates]
     floor = {name: float(np.mean([figures[name] for figures in floors])) for name in floors[0]}
-    return Measured(floor, ours, peer | {SECONDS: seconds, "iterations": iterations}, result.decided)
+    return Measured(floor, ours, peer | {SECONDS: seconds, "iterations": iterations}, recorded_decisions(result))
 
 
 @torch.no_grad()

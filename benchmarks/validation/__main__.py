@@ -1,4 +1,4 @@
-"""``python -m benchmarks.validation [name ...]``: measures what the documentation states (all of it: ``make verify``)."""
+"""``python -m benchmarks.validation [name ...]``: measures what the documentation states (``make verify``: all)."""
 
 import argparse
 import sys

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from rich.table import Table
 from scipy.stats import rayleigh
 
-from nke.bench.cases.rarefied_gas import POSITIONS, law_statistics, path_statistics
 from benchmarks.validation.tables import console
+from nke.bench.cases.rarefied_gas import POSITIONS, law_statistics, path_statistics
 from nke.fitting import FitResult, Likelihood, fit
 from nke.model import Model
 from nke.plots.style import LEARNED, RECORDED

@@ -1,4 +1,4 @@
-"""Everything that a sweep leaves in its folder: tables and figures."""
+"""What a sweep leaves in its folder: tables and figures."""
 
 import os
 import time
@@ -10,12 +10,12 @@ from nke.bench.figures import save_figure
 from nke.bench.measure import Task
 from nke.bench.protocol import cases
 from nke.bench.results import Results
-from nke.bench.summary import Table, tables
+from nke.bench.summary import Table, TieRule, tables
 from nke.files.atomic import write_atomically
 
 
 def write_output(tasks: Sequence[Task], results: Results) -> list[Path]:
-    """Tables as Markdown, LaTeX and CSV, figures as PNG and SVG; the files written."""
+    """Writes tables as Markdown, LaTeX and CSV and figures as PNG and SVG; returns the files."""
     records = results.of(tasks)
     chosen = [case for name, case in cases().items() if any(task.system == name for task in tasks)]
     made = [table for case in chosen for table in tables(case, records)]
@@ -28,13 +28,13 @@ def write_output(tasks: Sequence[Task], results: Results) -> list[Path]:
 
 
 def paper_tables(tasks: Sequence[Task], results: Results) -> list[Table]:
-    """Only those in the paper's form."""
+    """Makes only the tables that have the paper's form."""
     records = results.of(tasks)
     return [t for case in cases().values() for t in tables(case, records) if t.name == "paper" and t.rows]
 
 
 def _head(tasks: Sequence[Task], records: list[dict]) -> str:
-    """What was run, when and with what."""
+    """Says what was run, when and with what."""
     protocol = tasks[0].protocol
     lines = [
         "# Benchmark",
@@ -43,8 +43,8 @@ def _head(tasks: Sequence[Task], records: list[dict]) -> str:
         f"against {protocol.test} test trajectories from the same start states, and {protocol.large} against "
         f"{protocol.large} in the larger protocol. Oracle: the true system simulated from the same start states, "
         f"{protocol.replicates} replicates, mean ± standard deviation of one. Others: mean ± standard deviation over "
-        "seeds; in brackets the ratio to the floor ± its standard error. Bold: best, or tied with it within two paired "
-        "standard errors. --: did not converge.",
+        "seeds; in brackets the ratio to the floor ± its standard error. Bold: best, or tied with it: "
+        f"{TieRule()}. --: did not converge.",
     ]
     if records:
         days = sorted(time.strftime("%Y-%m-%d", time.gmtime(record["began"])) for record in records)

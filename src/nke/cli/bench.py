@@ -4,9 +4,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from nke.bench.output import paper_tables, write_output
 from nke.bench.protocol import QUICK, Protocol
 from nke.bench.render import markdown
-from nke.bench.output import paper_tables, write_output
 from nke.bench.runner import plan, run
 
 
