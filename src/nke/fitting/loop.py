@@ -65,6 +65,7 @@ class Curve(NamedTuple):
     held_out: Float[np.ndarray, " chunks"]
     best: int  # index of the chunk whose parameters were kept
     seconds: float
+    kind: str = "training"  # or "trial": a short run that only compares candidates
 
 
 class Blocks(NamedTuple):
@@ -215,9 +216,8 @@ class Trainer:
         schedule = self.schedule if steps is None else replace(self.schedule, steps=min(steps, self.schedule.steps))
         report = run.stage(name, schedule.steps)
         checkpoint = None if run.checkpoint is None else StageCheckpoint(run.checkpoint, name)
-        best, self.history[name] = minimise(
-            loss, start, training, held_out, schedule, self.key(), report, run.watch, checkpoint
-        )
+        best, curve = minimise(loss, start, training, held_out, schedule, self.key(), report, run.watch, checkpoint)
+        self.history[name] = curve if steps is None else curve._replace(kind="trial")
         return best
 
     @contextmanager

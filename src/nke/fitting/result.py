@@ -45,7 +45,10 @@ class FitResult:
 
         Timings are left out: the same fit gives the same file.
         """
-        curves = {name: [np.asarray(part).tolist() for part in curve[:4]] for name, curve in self.history.items()}
+        curves = {
+            name: [*(np.asarray(part).tolist() for part in curve[:4]), curve.kind]
+            for name, curve in self.history.items()
+        }
         write(self.model, path, json.dumps({"history": curves, "decided": self.decided}))
 
     @classmethod
@@ -57,5 +60,5 @@ class FitResult:
         return cls(model, curves, {}, told["decided"])
 
 
-def _curve(steps: list[int], train: list[float], held_out: list[float], best: int) -> Curve:
-    return Curve(np.asarray(steps), np.asarray(train), np.asarray(held_out), best, seconds=0.0)
+def _curve(steps: list[int], train: list[float], held_out: list[float], best: int, kind: str = "training") -> Curve:
+    return Curve(np.asarray(steps), np.asarray(train), np.asarray(held_out), best, seconds=0.0, kind=kind)
