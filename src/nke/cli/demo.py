@@ -38,9 +38,9 @@ def run(output: Path, trajectories: int, seed: int) -> None:
 
 
 def _metrics(result: FitResult, system: DoubleWell, test, seed: int) -> Table:
-    with progress_bar(None) as stage:
-        floor = oracle_floor(system, test, result.model.coordinates.scale, seed=seed + 2, stage=stage)
-        measured = evaluate(result.model, test, seed + 3, stage).ensemble
+    with progress_bar(None) as progress:
+        floor = oracle_floor(system, test, result.model.coordinates.scale, seed=seed + 2, progress=progress)
+        measured = evaluate(result.model, test, seed + 3, progress).ensemble
     assert measured is not None  # the test set is an ensemble on common times
     table = Table(title=f"{TEST_TRAJECTORIES} simulated against {TEST_TRAJECTORIES} unseen paths, z-scored")
     for heading in ("metric", "model", "oracle floor (mean ± sd)", "ratio"):

@@ -21,11 +21,9 @@ def evaluate(
     """
     from nke.evaluation import evaluate as measure
     from nke.model import load
-    from nke.progress import progress_bar
 
     law, recorded = load(model), load_data(data, columns)
-    with progress_bar(None) as stage:
-        found = measure(law, recorded, seed, stage)
+    found = measure(law, recorded, seed, progress=None)
     count = len(recorded.transitions())
     rows = {"score": f"{found.score:.4f} mean log density over {count} transitions"}
     facts: dict[str, Any] = {"score": found.score, "transitions": count}

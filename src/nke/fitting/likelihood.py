@@ -346,7 +346,7 @@ class Likelihood:
         def score(form: Form) -> np.ndarray:
             if form not in scores:
                 loss, begin = TransitionLoss(self._rule(form, start)), start.generator(form, trainer.key)
-                tried = trainer.train(f"trial: {form}", loss, begin, blocks, TRIAL)
+                tried = trainer.train(f"trial: {form}", loss, begin, blocks, TRIAL, kind="trial")
                 scores[form] = np.asarray(losses(loss, tried, blocks[1]), np.float64)
             return scores[form]
 

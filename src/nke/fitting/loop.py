@@ -210,14 +210,22 @@ class Trainer:
         self._key, key = jax.random.split(self._key)
         return key
 
-    def train(self, name: str, loss: Loss, start: Any, blocks: list[Blocks], steps: int | None = None) -> Any:
-        """``blocks`` are the training and the held-out ones; ``steps`` of a shorter run."""
+    def train(
+        self,
+        name: str,
+        loss: Loss,
+        start: Any,
+        blocks: list[Blocks],
+        steps: int | None = None,
+        kind: str = "training",
+    ) -> Any:
+        """``blocks`` are the training and the held-out ones; ``steps`` of a shorter run; ``kind`` that of its curve."""
         run, (training, held_out) = self.run, blocks
         schedule = self.schedule if steps is None else replace(self.schedule, steps=min(steps, self.schedule.steps))
         report = run.stage(name, schedule.steps)
         checkpoint = None if run.checkpoint is None else StageCheckpoint(run.checkpoint, name)
         best, curve = minimise(loss, start, training, held_out, schedule, self.key(), report, run.watch, checkpoint)
-        self.history[name] = curve if steps is None else curve._replace(kind="trial")
+        self.history[name] = curve._replace(kind=kind)
         return best
 
     @contextmanager
