@@ -12,7 +12,7 @@ from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.loop import FitRun
 from nke.fitting.result import FitResult
-from nke.progress import progress_bar
+from nke.progress import ProgressOption, progress_bar
 
 
 @runtime_checkable
@@ -30,7 +30,7 @@ def fit(
     seed: int = 0,
     coordinates: Coordinates | None = None,
     checkpoint: str | Path | None = None,
-    progress: bool | None = None,
+    progress: ProgressOption = None,
 ) -> FitResult:
     """Learns drift, diffusion and jumps from trajectories.
 
