@@ -22,6 +22,7 @@ MODULES = {
 
 
 def main(arguments: list[str]) -> None:
+    """Runs the examples of the peers that were named, or of all, and writes their records and tables."""
     parser = argparse.ArgumentParser("python -m benchmarks.peers", description="Other libraries beside nke.fit.")
     parser.add_argument("names", nargs="*", metavar="name", help=f"some of {', '.join(MODULES)} (default: all)")
     parser.add_argument("-o", "--output", type=Path, default=Path("nke-peers"), help="folder of the results")

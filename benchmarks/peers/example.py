@@ -16,6 +16,8 @@ SECONDS, COMPILATION = "seconds", "of them compilation"
 
 
 class Run(NamedTuple):
+    """What every example is told."""
+
     seed: int
     cap: float  # seconds that a peer trained by iterations is given
 
@@ -34,6 +36,8 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
+    """A documented example of a peer."""
+
     peer: str  # its name on PyPI
     problem: str
     measure: Callable[[Run], Measured]

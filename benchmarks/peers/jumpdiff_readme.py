@@ -16,6 +16,7 @@ QUANTITIES = ("jump rate", "jump variance", "b²", "slope", SECONDS, COMPILATION
 
 
 def measure(run: Run) -> Measured:
+    """Measures both on the path of the README."""
     truth = {"jump rate": RATE, "jump variance": JUMP_VARIANCE, "b²": NOISE**2, "slope": SLOPE}
     ours = nke_figures(run.seed)
     return Measured(truth, {name: ours[name] for name in QUANTITIES}, jumpdiff_figures(run.seed))

@@ -21,7 +21,7 @@ POWERS = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [2, 0], [0, 2], [2, 2]])
 
 
 def measure_line(run: Run) -> Measured:
-    """dy = −0.3 y dt + 0.1 dW by Euler–Maruyama, T = 500."""
+    """Ornstein–Uhlenbeck, dy = −0.3 y dt + 0.1 dW by Euler–Maruyama, T = 500."""
     rng = np.random.default_rng(run.seed)
     kicks = SIGMA * np.sqrt(STEP) * rng.standard_normal(LINE_ROWS)
     kicks[0] = 0

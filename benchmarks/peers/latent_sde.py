@@ -31,14 +31,18 @@ class Lorenz:
     noise_type, sde_type = "diagonal", "ito"
 
     def f(self, t, y):
+        """Drift."""
         x1, x2, x3 = y.unbind(dim=1)
         return torch.stack([10 * (x2 - x1), 28 * x1 - x2 - x1 * x3, x1 * x2 - 8 / 3 * x3], dim=1)
 
     def g(self, t, y):
+        """Diagonal of the noise."""
         return y * y.new_tensor([0.1, 0.28, 0.3])
 
 
 class LatentSDE(nn.Module):
+    """Prior, posterior, noise and observation of the latent SDE."""
+
     noise_type, sde_type = "diagonal", "ito"
 
     def __init__(self):
@@ -53,15 +57,18 @@ class LatentSDE(nn.Module):
         self.read = None  # times and contexts of the batch
 
     def f(self, t, z):
+        """Drift of the posterior."""
         assert self.read is not None
         times, contexts = self.read
         i = min(int(torch.searchsorted(times, t, right=True)), len(times) - 1)
         return self.posterior(torch.cat([z, contexts[i]], dim=1))
 
     def h(self, t, z):
+        """Drift of the prior."""
         return self.prior(z)
 
     def g(self, t, z):
+        """Diagonal of the noise, which both share."""
         return torch.cat([noise(z[:, i : i + 1]) for i, noise in enumerate(self.noises)], dim=1)
 
     def forward(self, paths, times):
@@ -77,6 +84,7 @@ class LatentSDE(nn.Module):
 
     @torch.no_grad()
     def sample(self, count, times):
+        """Paths of the prior, observed without noise."""
         z0 = self.mean + self.log_deviation.exp() * torch.randn(count, LATENT)
         return self.projection(torchsde.sdeint(self, z0, times, names={"drift": "h"}, dt=1e-3))
 
@@ -91,6 +99,7 @@ class Data(NamedTuple):
 
 
 def measure(run: Run) -> Measured:
+    """Measures both on paths of the example."""
     torch.manual_seed(run.seed)
     data = _simulate()
     training, times = _rows(data.training), data.times.numpy().astype(float)

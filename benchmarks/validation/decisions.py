@@ -56,6 +56,7 @@ def _heavy(seed: int) -> dict[str, float]:
 
 
 def state_dependent_jumps() -> None:
+    """Jumps of two kinds whose rate depends on the state."""
     targets = {
         "drift": "≤ 0.06",
         "diffusion": "≤ 0.04",

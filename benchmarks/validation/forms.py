@@ -21,12 +21,16 @@ SEEDS = (5, 6)
 
 
 class Trapezoid(TransitionRule):
+    """The trapezoidal change of variables as a rule; it has a density, but no mixture."""
+
     def packet(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
+        """There is none."""
         raise NotImplementedError("the change of variables has a log density, but is no mixture")
 
     def log_prob(
         self, generator: Generator, x: Float[Array, " d"], moved: Float[Array, " d"], step: Step
     ) -> Float[Array, ""]:
+        """Log density of moving so far, with the Jacobian of the change of variables."""
         drift = generator.advection.drift
         f0 = drift(x)
         middle = x + step / 2 * f0

@@ -20,6 +20,7 @@ METHODS = ("lazy", "box")
 
 
 def main() -> None:
+    """Everything about the gas itself; memory first, before other work raises its peak."""
     memory()
     race()
     replays()
@@ -89,6 +90,7 @@ def replay_gaps(gas: RarefiedGas, trajectories: int, seed: int) -> Float[np.ndar
 
 
 def equilibrium() -> None:
+    """Variances, rates, correlations and kicks at equilibrium beside their formulas."""
     gas, table = RarefiedGas(), _table(f"equilibrium, mass ratio 10, {TRAJECTORIES} trajectories")
     for method in METHODS:
         states = gas.simulate_states(TRAJECTORIES, 1, TIMES, method=method)
@@ -107,6 +109,7 @@ def equilibrium() -> None:
 
 
 def heavy_sphere() -> None:
+    """Near the Brownian limit the velocity forgets like exp(−t)."""
     gas, table = RarefiedGas(mass_ratio=1000), _table("mass ratio 1000")
     velocity = gas.simulate_states(TRAJECTORIES, 3, np.linspace(0, 2, 5))[..., 3:]
     _row(table, "variance of V", (velocity**2).mean(axis=(1, 2)), 1.001)

@@ -31,6 +31,7 @@ TARGETS = {
 
 
 def main(seed: int = 0) -> None:
+    """Learns both gases and prints their physics; the first one is drawn."""
     for mass_ratio in TARGETS:
         gas = RarefiedGas(mass_ratio)
         result = learn(gas, seed)

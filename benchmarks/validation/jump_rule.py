@@ -34,6 +34,7 @@ CASES: list[tuple[str, System, int]] = [
 
 
 def main() -> None:
+    """Prints the figure, the right decisions and those said to be unsure, for each system."""
     print(f"{'system':<34}{'trajectories':>13}{'excess':>14}  right decisions (threshold {JUMPY})  said to be unsure")
     for name, system, trajectories in CASES:
         found = np.array([_excess(system, trajectories, seed) for seed in SEEDS])

@@ -26,7 +26,7 @@ SLOPE, NOISE, RATE, JUMP_VARIANCE = -0.5, 0.75, 1.75, 2.5
 
 
 def simulate(rows: int, seed: int) -> np.ndarray:
-    """dx = −0.5 x dt + 0.75 dW + jumps N(0, 2.5) at rate 1.75, by Euler–Maruyama."""
+    """Simulates dx = −0.5 x dt + 0.75 dW + jumps N(0, 2.5) at rate 1.75, by Euler–Maruyama."""
     rng = np.random.default_rng(seed)
     kicks = NOISE * np.sqrt(STEP) * rng.standard_normal(rows)
     kicks += np.sqrt(JUMP_VARIANCE * rng.poisson(RATE * STEP, rows)) * rng.standard_normal(rows)
@@ -34,6 +34,7 @@ def simulate(rows: int, seed: int) -> np.ndarray:
 
 
 def main() -> None:
+    """The fit on five paths, and jumpdiff on the same ones where it is installed."""
     print_rows("path of 1e7 rows, nke", [nke_figures(seed) for seed in SEEDS], TARGETS)
     if find_spec("jumpdiff") is None:
         console.print("jumpdiff is not installed: pip install jumpdiff==0.4.2 to see it on the same arrays")
@@ -42,6 +43,7 @@ def main() -> None:
 
 
 def nke_figures(seed: int) -> dict[str, float]:
+    """Fits one path; rate, variance, noise, slope and what it took."""
     path = simulate(ROWS, seed)
     clock = time.perf_counter()
     result = fit(Trajectories(path, STEP), METHOD, jumps=True, seed=seed)

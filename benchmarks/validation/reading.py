@@ -16,6 +16,7 @@ TARGET = 2.0
 
 
 def main() -> None:
+    """Reads a table of a million rows both ways in turns, then a broken one."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.csv"
         _table().to_csv(file, index=False)

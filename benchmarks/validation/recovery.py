@@ -46,6 +46,7 @@ HALF_TARGETS = {"drift (median)": "≤ 0.12", "diffusion": "≤ 0.05", "jump rat
 
 
 def coefficient_errors(model: Model, system: System, test: Trajectories) -> dict[str, float]:
+    """Relative errors over unseen states and, with jumps, their mean rate and deviations."""
     found = recovery(model, system, test.states)
     row = {
         "drift": found.drift.relative,
@@ -79,6 +80,7 @@ def _scored(test: Trajectories):
 
 
 def run_seed(method: str, name: str, seed: int) -> dict[str, float]:
+    """Fits a method to one data set and measures everything about it."""
     system = SYSTEMS[name]
     data, test = system.simulate(TRAIN, seed), system.simulate(TEST, seed + 1000)
     raw = Coordinates.raw(data) if name == "Black–Scholes" else None
@@ -113,7 +115,7 @@ def compare(name: str) -> None:
 
 
 def half_of_the_rows() -> None:
-    """Double well, each row removed with probability one half: steps of 0.05, 0.10, 0.15, …"""
+    """Double well, each row removed with probability one half: steps of 0.05, 0.10, 0.15 and so on."""
     system, rows = DoubleWell(), []
     for seed in SEEDS:
         data, test = system.simulate(TRAIN, seed), system.simulate(TEST, seed + 1000)

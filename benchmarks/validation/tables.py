@@ -10,6 +10,7 @@ console = Console(width=120)
 
 
 def mean_and_error(values: Sequence[float]) -> str:
+    """Writes the mean of some values ± its standard error."""
     array = np.asarray(values)
     error = array.std(ddof=1) / np.sqrt(len(array)) if len(array) > 1 else float("nan")
     return f"{array.mean():.4g} ± {error:.2g}"

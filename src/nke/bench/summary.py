@@ -87,6 +87,7 @@ class Table:
     labels: Mapping[str, str] = field(default_factory=dict)  # of methods that are called otherwise here
 
     def label(self, method: str) -> str:
+        """What a method is called in this table."""
         return self.labels.get(method, METHODS[method].label)
 
 

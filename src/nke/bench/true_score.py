@@ -22,7 +22,7 @@ def true_log_prob(system: System, part: Transitions) -> Float[np.ndarray, " t"]:
 def simulated_log_prob(
     system: System, part: Transitions, substeps: int = 4, samples: int = 4096, seed: int = 0, batch: int = 50
 ) -> Float[np.ndarray, " t"]:
-    """log E[p_δ(y | X)]: X sampled over all sub-steps but the last, p_δ the forward packet over the last one.
+    """Computes log E[p_δ(y | X)]: X sampled over all sub-steps but the last, p_δ the forward packet over the last one.
 
     The packet has the true coefficients, so both the sub-steps and the samples converge to the true law.
     """
