@@ -28,7 +28,7 @@ unit: $(READY)
 	$(BIN)/pytest -n 2
 
 verify: $(READY)
-	$(BIN)/python -m nke.bench.verify
+	$(BIN)/python -m benchmarks.validation
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nke needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11 ...")'

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jaxtyping import install_import_hook
 
-install_import_hook("nke", "shapes.checked")
+install_import_hook(["nke", "benchmarks"], "shapes.checked")
 
 
 @pytest.fixture

@@ -8,17 +8,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-import nke
-from nke.data import Coordinates
-from nke.fitting import Likelihood
 from nke.fitting.beginning import Beginning, Form
-from nke.fitting.jump_detection import has_jumps
-from nke.fitting.likelihood import schedule_for
 from nke.fitting.loop import CHUNK, Schedule
 from nke.fitting.start import jump_law, polynomial_drift, start_with_jumps
 from nke.fitting.words import step_in_words
 from nke.model.evaluation import finer, sample
+
+import nke
+from nke.data import Coordinates
+from nke.fitting import Likelihood
+from nke.fitting.jump_detection import has_jumps
+from nke.fitting.likelihood import schedule_for
 from nke.operators import (
     Advection,
     ConstantFactor,

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nke.fitting.loop import Schedule
 from typer.testing import CliRunner
 
 import nke
 import nke.cli.demo
 from nke.cli.main import app
 from nke.fitting import Likelihood
-from nke.fitting.loop import Schedule
 from nke.systems import DoubleWell
 
 ROOT = Path(__file__).parents[1]

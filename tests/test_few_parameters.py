@@ -8,10 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-import nke
-from nke.data import Coordinates
-from nke.fitting import Likelihood
 from nke.fitting.beginning import Beginning
 from nke.fitting.few_parameters import (
     FewParameters,
@@ -20,9 +16,13 @@ from nke.fitting.few_parameters import (
     left_over,
     runs_away,
 )
-from nke.fitting.likelihood import Steps
 from nke.fitting.loop import CHUNK, Schedule
 from nke.fitting.start import polynomial_drift
+
+import nke
+from nke.data import Coordinates
+from nke.fitting import Likelihood
+from nke.fitting.likelihood import Steps
 from nke.operators import (
     Advection,
     ConstantFactor,

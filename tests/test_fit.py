@@ -15,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
+from nke.fitting.loop import Schedule, Trainer
 
 import nke
 from nke.data import Coordinates, Trajectories
 from nke.fitting import FitResult, MomentMatching
 from nke.fitting import loop as loop_module
 from nke.fitting.jump_detection import has_jumps
-from nke.fitting.loop import Schedule, Trainer
 from nke.operators import ConstantFactor, DiagonalFactor, FullFactor
 from nke.systems import (
     BimodalJumps,

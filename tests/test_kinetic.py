@@ -5,15 +5,15 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from nke.fitting.beginning import Beginning
+from nke.fitting.kinetic import kinematic_constraint, likely_positions
+from nke.fitting.loop import Schedule
+from nke.fitting.start import RESOLUTION, jumps_follow_the_state
 
 import nke
 from nke.baselines import EulerMaruyama
 from nke.data import Coordinates
 from nke.fitting import Likelihood
-from nke.fitting.beginning import Beginning
-from nke.fitting.kinetic import kinematic_constraint, likely_positions
-from nke.fitting.loop import Schedule
-from nke.fitting.start import RESOLUTION, jumps_follow_the_state
 from nke.mixtures import GaussianMixture
 from nke.model import Model
 from nke.operators import (

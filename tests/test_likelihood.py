@@ -11,15 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from nke.fitting.loop import CHUNK, Schedule
+from nke.fitting.words import jumps_in_words
+from nke.model.evaluation import sample
 from safetensors.numpy import load_file
 
 import nke
 from nke.bench.true_score import simulated_log_prob
 from nke.data import Coordinates
 from nke.fitting.likelihood import Likelihood
-from nke.fitting.loop import CHUNK, Schedule
-from nke.fitting.words import jumps_in_words
-from nke.model.evaluation import sample
 from nke.operators import (
     Advection,
     Diffusion,

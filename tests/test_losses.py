@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from nke.fitting.losses import (
     AdvectionLoss,
     DiffusionLoss,
@@ -18,6 +17,7 @@ from nke.fitting.losses import (
     mean_growth,
     mean_square_velocity,
 )
+
 from nke.operators import Advection, Diffusion, MixtureDensityNetwork
 from nke.operators.networks import Fixed
 from nke.packets import build_packets

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from nke.model.evaluation import BLOCK, PIECES, _piece, in_blocks
 
 from nke.data import Coordinates, Trajectories
 from nke.mixtures import GaussianMixture
 from nke.model import Model
-from nke.model.evaluation import BLOCK, PIECES, _piece, in_blocks
 from nke.operators import Advection, Diffusion, Generator, LieTrotter, PoissonJump
 from nke.systems import BimodalJumps, BlackScholes, DoubleWell, GeometricBrownianMotion, OrnsteinUhlenbeck
 

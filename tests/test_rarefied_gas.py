@@ -1,7 +1,7 @@
 """The rarefied gas against its physics: conservation, equilibrium, collision rates, and one simulator against another.
 
 Sampled quantities are within three standard errors of the truth, with seeds fixed. A box of 200 particles instead of
-20,000 keeps the tests quick; ``python -m nke.bench.verify gas`` has the full bath.
+20,000 keeps the tests quick; ``python -m benchmarks.validation gas`` has the full bath.
 """
 
 import re

@@ -4,11 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.stats import poisson
-
 from nke.fitting.beginning import NEGLECTED, series_order
 from nke.fitting.loop import Blocks
 from nke.fitting.start import motion_size, start_with_jumps, start_without_jumps
+from scipy.stats import poisson
 
 SPREAD = np.array([[0.5, 0.2], [0.2, 0.3]])
 JUMP = np.array([[2.0, 0.0], [0.0, 0.5]])

@@ -25,18 +25,21 @@ class Driven(diffrax.AbstractTerm):
     increments: Float[Array, "steps b m"]
 
     def vf(self, t, y: Float[Array, "b n"], args) -> tuple[Float[Array, "b n"], Float[Array, "b n m"]]:
+        """Drift and control of the batch at y."""
         return jax.vmap(self.drift)(y), jax.vmap(self.control)(y)
 
     def contr(self, t0: Real[Any, ""], t1: Real[Any, ""], **kwargs) -> tuple[Float[Array, " b"], Float[Array, "b m"]]:
+        """Increments of time and of the driving path over the row that begins at t0."""
         row = jnp.round(jnp.asarray(t0)).astype(jnp.int32)
         return self.elapsed[row], self.increments[row]
 
     def prod(self, vf, control) -> Float[Array, "b n"]:
+        """The step: drift times time plus control times increment."""
         (drift, noise), (elapsed, increment) = vf, control
         return drift * elapsed[:, None] + jnp.einsum("bnm,bm->bn", noise, increment)
 
     def solve(self, solver: diffrax.AbstractSolver, start: Float[Array, "b n"]) -> Float[Array, "rows b n"]:
-        """One step of the solver per row, in a plain scan: rows are the only times there are."""
+        """Takes one step of the solver per row, in a plain scan: rows are the only times there are."""
 
         def advance(carry, row):
             y, memory = carry
@@ -52,7 +55,7 @@ class Driven(diffrax.AbstractTerm):
 def generate(
     generator: Generator, times: Float[Array, "rows b"], start: Float[Array, "b d"], key: PRNGKeyArray
 ) -> Float[Array, "rows b d"]:
-    """Paths of dx = f dt + g dW by Euler–Maruyama."""
+    """Simulates paths of dx = f dt + g dW by Euler–Maruyama."""
     elapsed = jnp.diff(times, axis=0)
     brownian = jnp.sqrt(elapsed)[..., None] * jax.random.normal(key, (*elapsed.shape, start.shape[-1]))
     return Driven(generator.advection.drift, generator.diffusion.factor, elapsed, brownian).solve(
@@ -79,6 +82,8 @@ class Critic(eqx.Module):
         self.readout = eqx.nn.Linear(hidden, 1, key=keys[3])
 
     def __call__(self, times: Float[Array, "rows b"], paths: Float[Array, "rows b d"]) -> Float[Array, " b"]:
+        """Scores every path of a batch."""
+
         def control(h):
             return self.control(h).reshape(len(h), -1)
 
@@ -87,7 +92,7 @@ class Critic(eqx.Module):
         return jax.vmap(self.readout)(last)[:, 0]
 
     def clipped(self, bound: float) -> "Critic":
-        """With every weight of a layer within ± bound over its number of inputs.
+        """Gives a critic with every weight of a layer within ± bound over its number of inputs.
 
         No layer then enlarges the largest entry by more than that bound.
         """
@@ -102,4 +107,5 @@ class Critic(eqx.Module):
 
 
 def lipswish(x: Array) -> Array:
+    """SiLU scaled to slopes of at most one."""
     return LIPSCHITZ * jax.nn.silu(x)

@@ -11,11 +11,26 @@ from nke.fitting import Decision, FitResult, FitRun, Likelihood, Schedule
 
 @dataclass(frozen=True)
 class EulerMaruyama:
-    """y = x + s·f(x) + √s·g(x) ξ with diagonal g, by maximum likelihood.
+    """Fits y = x + s·f(x) + √s·g(x) ξ with diagonal g by maximum likelihood.
 
-    ``width`` and ``depth`` are those of both networks; without a ``schedule`` training takes that of ``Likelihood``.
-    The model is simulated by the same rule, one step per step of the data. ``kinetic`` and ``invariant`` are those of
-    ``Likelihood``.
+    The model is simulated by the same rule, one step per step of the data.
+
+    Args:
+        width: Units of each hidden layer of both networks.
+        depth: Hidden layers of both networks.
+        held_out: Share of the trajectories on which the loss is checked.
+        schedule: How long and how fast to train; by default that of ``nke.Likelihood``.
+        kinetic: Velocities by the names of their positions, as in ``nke.Likelihood``.
+        invariant: Coordinates that the law does not depend on, as in ``nke.Likelihood``.
+
+    Raises:
+        InputError: If an option is out of its range.
+
+    Example:
+        >>> method = nke.baselines.EulerMaruyama(width=4, depth=1, schedule=nke.Schedule(steps=5, particles=64))
+        >>> fit = nke.fit(data, method, progress=False)
+        >>> fit.model.drift([[0.5]]).shape
+        (1, 1)
     """
 
     width: int = 64
@@ -29,6 +44,20 @@ class EulerMaruyama:
         self._likelihood()
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
+        """Fits the baseline; call ``nke.fit(data, method)``, which prepares the rest.
+
+        Args:
+            data: The trajectories.
+            coordinates: Those that the training runs in.
+            jumps: False or None: there is no jump part.
+            run: Seed, progress and checkpoint.
+
+        Returns:
+            The model, its history, timings and what was decided.
+
+        Raises:
+            InputError: If ``jumps`` is True.
+        """
         refuse_jumps(jumps, self)
         result = self._likelihood().fit_deciding(lambda some: (False, NO_JUMPS), data, coordinates, run)
         method = Decision(

@@ -7,6 +7,7 @@ NO_JUMPS = Decision("Are there jumps?", "none", {}, "this baseline has no jump p
 
 
 def refuse_jumps(jumps: bool | None, baseline: object) -> None:
+    """Raises an ``InputError`` where a baseline is asked to learn jumps."""
     if jumps is True:
         raise InputError(
             f"expected jumps=False or None, since {type(baseline).__name__} has no jump part, but got jumps=True; "

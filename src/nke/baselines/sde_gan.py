@@ -33,14 +33,33 @@ AVERAGED = 0.5  # share of the steps, the last ones, over which the generator is
 
 @dataclass(frozen=True)
 class SDEGAN:
-    """Wasserstein GAN: the generator is dx = f(x) dt + g(x) dW, the critic a neural CDE with clipped weights.
+    """Trains a Wasserstein GAN: the generator is dx = f(x) dt + g(x) dW, the critic a neural CDE with clipped weights.
 
-    Trained on windows of ``window`` steps of the data that begin at its own states, for ``steps`` updates of both or
-    ``seconds``, whichever is over first; ``batch`` windows an update. ``width`` and ``depth`` are those of the
-    generator's networks, ``hidden`` the size of the critic's state and layers, whose weights stay within ``bound`` over
-    the number of a layer's inputs. The generator starts from a linear drift by least squares, both rates fall along a
-    half cosine, and the average of the generator with the least W1 to held-out windows is kept: the start, if it is
-    that. Stopped by the clock, a fit is not the same on another machine.
+    The generator starts from a linear drift by least squares, both rates fall along a half cosine, and the average of
+    the generator with the least W1 to held-out windows is kept: the start, if it is that. Stopped by the clock, a fit
+    is not the same on another machine. Needs ``pip install 'nke[baselines]'``.
+
+    Args:
+        steps: Updates of both networks at most.
+        seconds: Seconds of training at most; whichever is over first ends it.
+        window: Steps of the data in one window; windows begin at the states of the data.
+        batch: Windows in an update.
+        width: Units of each hidden layer of the generator's networks.
+        depth: Hidden layers of the generator's networks.
+        hidden: Size of the critic's state and of its layers.
+        generator_rate: Learning rate of the generator at the start.
+        critic_rate: Learning rate of the critic at the start.
+        bound: The critic's weights stay within this over the number of a layer's inputs.
+        weight_decay: Decay of the weights of both.
+        held_out: Share of the trajectories whose windows choose what is kept.
+
+    Raises:
+        InputError: If an option is out of its range.
+
+    Example:
+        >>> method = nke.baselines.SDEGAN(seconds=60)  # then nke.fit(data, method)
+        >>> method.window, method.batch
+        (8, 128)
     """
 
     steps: int = 10_000
@@ -66,6 +85,21 @@ class SDEGAN:
             raise InputError(f"expected held_out between 0 and 1, but got {self.held_out}; 0.1 holds out a tenth")
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
+        """Fits the baseline; call ``nke.fit(data, method)``, which prepares the rest.
+
+        Args:
+            data: The trajectories.
+            coordinates: Those that the training runs in.
+            jumps: False or None: there is no jump part.
+            run: Seed, progress and checkpoint.
+
+        Returns:
+            The model, its history, timings and what was decided.
+
+        Raises:
+            InputError: If ``jumps`` is True.
+            ModuleNotFoundError: If Diffrax is not installed.
+        """
         refuse_jumps(jumps, self)
         clock = time.perf_counter()
         players = require_diffrax()
@@ -101,7 +135,16 @@ class SDEGAN:
         return FitResult(model, {STAGE: curve}, {"preparation": prepared, STAGE: curve.seconds}, decisions)
 
     def generator(self, data: Trajectories, coordinates: Coordinates, seed: int) -> Generator:
-        """Where the likelihood begins too: drift by linear least squares, the data's mean noise."""
+        """Makes the generator that the training starts from.
+
+        Args:
+            data: The trajectories.
+            coordinates: Those that the training runs in.
+            seed: Of the networks' weights.
+
+        Returns:
+            Drift by linear least squares and the data's mean noise, where the likelihood begins too.
+        """
         keys = iter(jax.random.split(jax.random.key(seed)))
         options = Likelihood(width=self.width, depth=self.depth)
         return initial_generator(data, coordinates, options, lambda: next(keys), seed)
@@ -141,9 +184,12 @@ class SDEGAN:
         return State(trained, tuple(map(self.optimiser().init, trained)), trained[0], jnp.asarray(0))
 
     def optimiser(self) -> optax.GradientTransformation:
-        """AdamW without its rate, and without momentum, which would chase where the other player was.
+        """Makes the optimiser of either network: AdamW without its rate, and without momentum.
 
-        Where a path leaves the finite numbers, the update is left out.
+        Momentum would chase where the other player was. Where a path became NaN or infinite, the update is left out.
+
+        Returns:
+            The transformation of the gradient.
         """
         player = optax.chain(
             optax.clip_by_global_norm(CLIP),
@@ -153,7 +199,20 @@ class SDEGAN:
         return optax.apply_if_finite(player, max_consecutive_errors=2**30)
 
     def rates(self, done: int, count: int) -> Float[Array, "count 2"]:
-        """Of generator and critic in the next steps: both fall along a half cosine."""
+        """Computes the learning rates of the next steps, which fall along a half cosine.
+
+        Args:
+            done: Steps done before.
+            count: Number of steps.
+
+        Returns:
+            A row for each step: the rate of the generator and that of the critic.
+
+        Example:
+            >>> rates = nke.baselines.SDEGAN(generator_rate=0.1, critic_rate=0.3).rates(0, 1)
+            >>> bool(np.allclose(rates, [[0.1, 0.3]]))
+            True
+        """
         falling = Schedule(self.steps, learning_rate=1.0).rates(done, count)
         return falling[:, None] * jnp.array([self.generator_rate, self.critic_rate])
 
@@ -215,6 +274,7 @@ class Check:
         self.repeats, self.key = max(1, CHECKED // count), key
 
     def __call__(self, generator: Generator) -> float:
+        """Measures a generator; infinite where one of its paths is not finite."""
         from nke.baselines.adversaries import generate
 
         times, start = jnp.tile(self.times, (1, self.repeats)), jnp.tile(self.paths[0], (self.repeats, 1))
@@ -225,7 +285,7 @@ class Check:
 
 
 def require_diffrax() -> Any:
-    """The players, which need Diffrax."""
+    """Imports the players, which need Diffrax."""
     try:
         return import_module("nke.baselines.adversaries")
     except ModuleNotFoundError as error:

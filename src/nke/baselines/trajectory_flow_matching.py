@@ -63,12 +63,13 @@ class Flow(eqx.Module):
         )
 
     def __call__(self, x: Float[Array, " d"], share: Float[Array, ""]) -> tuple[Float[Array, " d"], Float[Array, ""]]:
+        """Gives velocity and uncertainty at x, a share of the way to the next observation."""
         both = jnp.append(x, share)
         deviation = self.uncertainty.deviation(self.uncertainty.body(both))
         return self.velocity.scale.value * self.velocity.body(both), deviation
 
     def at_observations(self) -> Generator:
-        """Drift v(x, 0) and noise σ(x, 0)·I as networks of the state alone: at τ = 0 its column drops out."""
+        """Gives drift v(x, 0) and noise σ(x, 0)·I as networks of the state alone: at τ = 0 its column drops out."""
         drift, noise = (
             _with_body(network, _without_share(network.body)) for network in (self.velocity, self.uncertainty)
         )
@@ -95,7 +96,7 @@ def _without_last_input(layer: eqx.nn.Linear, shorter: eqx.nn.Linear) -> eqx.nn.
 
 
 class FlowLoss(eqx.Module):
-    """Of the next observation x₁, predicted on the way to it: |x̂₁ − x₁|² + log σ̂² + |x̂₁ − x₁|²/σ̂², per coordinate.
+    """Loss of a prediction x̂₁ of the next observation: |x̂₁ − x₁|² + log σ̂² + |x̂₁ − x₁|²/σ̂², per coordinate.
 
     The state is seen at x_τ = (1−τ) x₀ + τ x₁ + noise·√(τ(1−τ)) ξ and the prediction is x̂₁ = x_τ + (1−τ)·s·v(x_τ, τ).
     σ̂² = s·σ²·((1−τ)² + noise²·τ(1−τ)), so that σ need not know how much of the way is left; its square becomes the mean
@@ -106,6 +107,7 @@ class FlowLoss(eqx.Module):
     noise: float = eqx.field(static=True)
 
     def __call__(self, flow: Flow, data: Steps, block: Int[Array, ""]) -> Float[Array, ""]:
+        """Evaluates the loss of one transition at one point of the way, drawn from the number of the block."""
         i, draw = block // DRAWS, block % DRAWS
         where, xi = jax.random.split(jax.random.fold_in(jax.random.key(0), block))
         share = (draw + jax.random.uniform(where)) / DRAWS
@@ -121,10 +123,25 @@ class FlowLoss(eqx.Module):
 
 @dataclass(frozen=True)
 class TrajectoryFlowMatching:
-    """Flow matching between consecutive observations with a scalar uncertainty network for the noise.
+    """Matches a flow between consecutive observations, with a scalar uncertainty network for the noise.
 
-    ``noise`` is that of the interpolation, over the motion of a step; ``width`` and ``depth`` are those of both
-    networks. Simulated as the SDE of drift v and noise σ·I, one step per step of the data: docs/baselines.md says why.
+    The model is simulated as the SDE of drift v and noise σ·I, one step per step of the data; docs/baselines.md says
+    why.
+
+    Args:
+        noise: Noise of the interpolation, as a multiple of the motion of a step.
+        width: Units of each hidden layer of both networks.
+        depth: Hidden layers of both networks.
+        held_out: Share of the trajectories on which the loss is checked.
+        schedule: How long and how fast to train.
+
+    Raises:
+        InputError: If an option is out of its range.
+
+    Example:
+        >>> method = nke.baselines.TrajectoryFlowMatching(width=32)  # then nke.fit(data, method)
+        >>> method.width, method.depth, method.noise
+        (32, 2, 0.1)
     """
 
     noise: float = 0.1
@@ -140,6 +157,20 @@ class TrajectoryFlowMatching:
             )
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
+        """Fits the baseline; call ``nke.fit(data, method)``, which prepares the rest.
+
+        Args:
+            data: The trajectories.
+            coordinates: Those that the training runs in.
+            jumps: False or None: there is no jump part.
+            run: Seed, progress and checkpoint.
+
+        Returns:
+            The model, its history, timings and what was decided.
+
+        Raises:
+            InputError: If ``jumps`` is True.
+        """
         refuse_jumps(jumps, self)
         clock = time.perf_counter()
         parts = [part.transitions() for part in data.split(self.held_out, run.seed)]
@@ -179,7 +210,7 @@ class TrajectoryFlowMatching:
 
 
 def _blocks(part: Transitions, coordinates: Coordinates) -> Blocks:
-    """Every transition ``DRAWS`` times."""
+    """Takes every transition ``DRAWS`` times."""
     steps = Steps(
         _float32(coordinates.to(part.x)),
         _float32(coordinates.displacement_to(part.displacement)),

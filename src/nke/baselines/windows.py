@@ -18,7 +18,7 @@ class Windows(eqx.Module):
 
     @classmethod
     def of(cls, data: Trajectories, coordinates: Coordinates, most: int) -> "Windows":
-        """Windows of ``most`` steps, or of as many as the longest trajectory has."""
+        """Makes windows of ``most`` steps, or of as many as the longest trajectory has."""
         paths = [_observed(data, i, coordinates) for i in range(len(data))]
         lengths = np.array([len(times) for _, times in paths])
         length = int(min(most, lengths.max() - 1))
@@ -32,7 +32,7 @@ class Windows(eqx.Module):
         )
 
     def take(self, index: Int[Array, " n"]) -> tuple[Float[Array, "rows n"], Float[Array, "rows n d"]]:
-        """Times from the start of each window on, and states; row by row."""
+        """Gives the times from the start of each window on, and its states; row by row."""
         rows = jnp.arange(self.length + 1)[:, None] + self.starts[index]
         times = self.times[rows]
         return times - times[:1], self.states[rows]

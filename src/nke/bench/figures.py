@@ -9,30 +9,28 @@ from jaxtyping import Float
 from nke.bench.methods import KOLMOGOROV, ORACLE, REFERENCE
 from nke.bench.protocol import Case
 from nke.bench.results import Results
-
-COLUMNS = {ORACLE: "ground truth", REFERENCE: "Euler–Maruyama", KOLMOGOROV: "Kolmogorov"}
-SHOWN = 40  # paths
-BINS = 48
-RANGE = (2, 98)  # percentiles of the truth that the axes span, with a margin
-MARGIN = 0.2
-COLOURED = 99.5  # percentile of the truth's density at which the colours end
+from nke.errors import MissingPackageError
 
 
 def save_figure(case: Case, results: Results) -> list[Path]:
-    """Paths, density over time and density in a plane, a column each; PNG and SVG. Nothing without the truth."""
+    """Draws paths, density over time and density in a plane, a column for each method; PNG and SVG.
+
+    Without paths of the truth nothing is drawn.
+    """
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise ImportError("figures need matplotlib; install it with: pip install 'nke[plots]'") from error
-    paths = {method: results.paths(case.name, method) for method in COLUMNS}
+        raise MissingPackageError("figures need matplotlib; install it with: pip install 'nke[plots]'") from error
+    columns = {ORACLE: "ground truth", REFERENCE: "Euler–Maruyama", KOLMOGOROV: "Kolmogorov"}
+    paths = {method: results.paths(case.name, method) for method in columns}
     truth = paths[ORACLE]
     if truth is None:
         return []
     figure = Figure(figsize=(11, 9), layout="constrained")
     figure.suptitle(case.label)
-    axes = figure.subplots(3, len(COLUMNS), sharex="row", sharey="row")
+    axes = figure.subplots(3, len(columns), sharex="row", sharey="row")
     limits = [_limits(truth[..., i]) for i in range(truth.shape[-1])]
-    for column, (method, title) in enumerate(COLUMNS.items()):
+    for column, (method, title) in enumerate(columns.items()):
         axes[0, column].set_title(title)
         _draw(axes[:, column], paths[method], truth, case, limits, first=column == 0)
     folder = results.folder / "figures"
@@ -50,7 +48,10 @@ def _draw(
     case: Case,
     limits: list[tuple[float, float]],
     first: bool,
+    shown: int = 40,
+    bins: int = 48,
 ) -> None:
+    """Draws one column: ``shown`` paths, and histograms of ``bins`` cells a side."""
     names, (i, j) = case.system.names, case.plane
     times = case.system.times
     if paths is None:
@@ -59,18 +60,19 @@ def _draw(
             axis.set_axis_off()
         return
     lines, over_time, plane = axes
-    lines.plot(times, paths[:SHOWN, :, i].T, color="black", alpha=0.35, linewidth=0.7)
+    lines.plot(times, paths[:shown, :, i].T, color="black", alpha=0.35, linewidth=0.7)
     lines.set(xlim=(times[0], times[-1]), ylim=limits[i], xlabel="time")
-    edges, grid = np.linspace(*limits[i], BINS + 1), np.append(times, 2 * times[-1] - times[-2])
-    # Roots show the rare places beside the frequent ones; cells as pixels keep the SVG small.
+    edges, grid = np.linspace(*limits[i], bins + 1), np.append(times, 2 * times[-1] - times[-2])
+    # Roots show the rare places beside the frequent ones, colours end at the 99.5th percentile of the truth's density;
+    # cells as pixels keep the SVG small.
     style = {"vmin": 0, "rasterized": True}
-    top = np.percentile(_density(truth[..., i], edges), COLOURED)
+    top = np.percentile(_density(truth[..., i], edges), 99.5)
     over_time.pcolormesh(grid, edges, np.sqrt(_density(paths[..., i], edges)), vmax=np.sqrt(top), **style)
     over_time.set(xlabel="time")
-    bins = edges, np.linspace(*limits[j], BINS + 1)
-    expected, seen = (np.histogram2d(*_pair(p, i, j), bins=bins, density=True)[0] for p in (truth, paths))
-    top = np.percentile(expected, COLOURED)
-    plane.pcolormesh(*bins, np.sqrt(seen).T, vmax=np.sqrt(top), cmap="magma", **style)
+    cells = edges, np.linspace(*limits[j], bins + 1)
+    expected, seen = (np.histogram2d(*_pair(p, i, j), bins=cells, density=True)[0] for p in (truth, paths))
+    top = np.percentile(expected, 99.5)
+    plane.pcolormesh(*cells, np.sqrt(seen).T, vmax=np.sqrt(top), cmap="magma", **style)
     plane.set(xlabel=names[i])
     if first:
         lines.set_ylabel(f"{names[i]}, paths")
@@ -78,9 +80,10 @@ def _draw(
         plane.set_ylabel(f"{names[j]}, joint density")
 
 
-def _limits(values: Float[np.ndarray, "m t"]) -> tuple[float, float]:
-    low, high = np.percentile(values, RANGE)
-    return float(low - MARGIN * (high - low)), float(high + MARGIN * (high - low))
+def _limits(values: Float[np.ndarray, "m t"], margin: float = 0.2) -> tuple[float, float]:
+    """The range of an axis: the 2nd to the 98th percentile of the truth, with a margin."""
+    low, high = np.percentile(values, (2, 98))
+    return float(low - margin * (high - low)), float(high + margin * (high - low))
 
 
 def _density(values: Float[np.ndarray, "m t"], edges: Float[np.ndarray, " e"]) -> Float[np.ndarray, "b t"]:

@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from enum import StrEnum
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -14,23 +15,27 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from nke.bench import protocol as streams
 from nke.bench.capping import CapReachedError, capped
 from nke.bench.methods import METHODS, ORACLE, Fitted, KnownSystem, fit_method
-from nke.bench.protocol import Case, Data, Protocol, cases, common_times, simulate
+from nke.bench.protocol import Case, Data, Protocol, Stream, cases, common_times, simulate
 from nke.bench.true_score import true_log_prob
 from nke.data import Trajectories
 from nke.evaluation import PathMetrics, jump_law_distance, path_metrics, relative_error
 from nke.systems import System
 
-RECOVERED = 20_000  # unseen states over which coefficients are compared, at most
-LAWS = 200  # and jump laws
-KEPT = 256  # paths for the figures
-SIZES = {"": "test", "large_": "large"}  # prefix of a metric, data set
-DONE, DIVERGED, CAPPED, FAILED = "done", "diverged", "capped", "failed"
+
+class Status(StrEnum):
+    """How a cell ended."""
+
+    DONE = "done"
+    DIVERGED = "diverged"
+    CAPPED = "capped"
+    FAILED = "failed"
 
 
 class Task(NamedTuple):
+    """One cell that is to be run."""
+
     system: str
     method: str
     seed: int
@@ -46,12 +51,14 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
+    """What is kept of a cell: its line of the results file and, where asked for, some paths for the figures."""
+
     record: dict[str, Any]
     paths: Float[np.ndarray, "m t d"] | None
 
 
 def run_task(task: Task) -> Outcome:
-    """Never raises: what went wrong is in the record."""
+    """Runs a cell and never raises: what went wrong is in the record."""
     case, began = cases()[task.system], time.time()
     record: dict[str, Any] = {"system": task.system, "method": task.method, "seed": task.seed}
     record |= {"configuration": task.configuration, "versions": versions()}
@@ -63,13 +70,14 @@ def run_task(task: Task) -> Outcome:
             figures, paths = (_oracle if task.method == ORACLE else _method)(task, case, data)
         record |= figures
     except CapReachedError as error:
-        record |= {"status": CAPPED, "error": str(error)}
+        record |= {"status": Status.CAPPED, "error": str(error)}
     except FloatingPointError as error:
-        record |= {"status": DIVERGED, "error": str(error)}
+        record |= {"status": Status.DIVERGED, "error": str(error)}
     except Exception as error:
-        record |= {"status": FAILED, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+        words = f"{type(error).__name__}: {error}"
+        record |= {"status": Status.FAILED, "error": words, "trace": traceback.format_exc()}
     record |= {"began": began, "seconds": time.time() - began}
-    return Outcome(plain(record), paths if task.keep_paths else None)
+    return Outcome(plain(record), paths[:256] if paths is not None and task.keep_paths else None)
 
 
 @contextmanager
@@ -89,12 +97,13 @@ def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
     metrics: dict[str, float] = {}
     spread: dict[str, float] = {}
     counts = task.protocol.replicates, task.protocol.large_replicates
-    noises = streams.REPLICATE, streams.LARGE_REPLICATE
+    noises = Stream.REPLICATE, Stream.LARGE_REPLICATE
     for (prefix, test), count, stream in zip(_tests(data), counts, noises, strict=True):
         rows = []
         for i in range(count):
-            seed = task.seed + stream + streams.EACH * (i + 1)
-            again = case.system.simulate_states(len(test), seed, common_times(test), test.initial)
+            again = case.system.simulate_states(
+                len(test), stream.seed(task.seed, replicate=i), common_times(test), test.initial
+            )
             rows.append(_compare(again, test, data, case))
         metrics |= _over(rows, prefix, np.mean)
         spread |= _over(rows, prefix, lambda values: np.std(values, ddof=1))
@@ -102,7 +111,7 @@ def _oracle(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
         metrics |= {f"{prefix}test_{name}": itself[name] for name in case.statistics if name in itself}
         metrics[f"{prefix}test_kurtosis"] = itself["increment_kurtosis"]
     metrics["score"] = _if_defined(lambda: float(np.mean(true_log_prob(case.system, data.scored))))
-    return {"status": DONE, "metrics": metrics, "spread": spread}, np.asarray(data.test.states)[:KEPT]
+    return {"status": Status.DONE, "metrics": metrics, "spread": spread}, np.asarray(data.test.states)
 
 
 def _method(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndarray | None]:
@@ -110,26 +119,28 @@ def _method(task: Task, case: Case, data: Data) -> tuple[dict[str, Any], np.ndar
     fitted = capped(lambda: fit_method(method, case, data, protocol, task.seed), protocol.cap)
     figures: dict[str, Any] = {
         "times": {"total": fitted.seconds, "compilation": fitted.compilation, "processor": fitted.processor},
-        "decided": fitted.decided,
+        "decided": fitted.decisions,
     }
-    metrics = _coefficients(fitted, case, data.test) | {"score": _score(fitted, data)}
+    metrics = coefficient_errors(fitted, case, data.test) | {"score": _score(fitted, data)}
     lost, paths = {}, None
     for (prefix, test), draws in zip(_tests(data), (protocol.draws, protocol.large_draws), strict=True):
         rows, finite = [], []
         for i in range(draws):
-            seed = task.seed + streams.DRAW + streams.EACH * (i + 1)
+            seed = Stream.DRAW.seed(task.seed, replicate=i)
             generated = np.asarray(fitted.model.sample(test.initial, common_times(test), seed=seed))
-            paths = generated[:KEPT] if paths is None else paths
+            paths = generated if paths is None else paths
             finite.append(np.isfinite(generated).all(axis=(1, 2)))
             rows.append(_compare(generated, test, data, case))
         lost[f"{prefix}lost"] = float(1 - np.mean(finite))
         metrics |= _over(rows, prefix, np.mean)
     diverged = any(not math.isfinite(metrics[name]) for name in ("mean_mse", "large_mean_mse"))
-    return figures | {"status": DIVERGED if diverged else DONE, "metrics": metrics, "lost_paths": lost}, paths
+    status = Status.DIVERGED if diverged else Status.DONE
+    return figures | {"status": status, "metrics": metrics, "lost_paths": lost}, paths
 
 
 def _tests(data: Data) -> list[tuple[str, Trajectories]]:
-    return [(prefix, getattr(data, name)) for prefix, name in SIZES.items()]
+    """Both test sets, each with the prefix of its metrics."""
+    return [("", data.test), ("large_", data.large)]
 
 
 def _compare(generated: Float[np.ndarray, "m t d"], test: Trajectories, data: Data, case: Case) -> dict[str, float]:
@@ -144,7 +155,7 @@ def _compare(generated: Float[np.ndarray, "m t d"], test: Trajectories, data: Da
 
 
 def _over(rows: list[dict[str, float]], prefix: str, summary: Callable[[list[float]], Any]) -> dict[str, float]:
-    """Each metric over the ensembles."""
+    """Summarises each metric over the ensembles."""
     return {prefix + name: float(summary([row[name] for row in rows])) for name in rows[0]}
 
 
@@ -156,12 +167,25 @@ def _score(fitted: Fitted, data: Data) -> float:
     return _if_defined(lambda: float(np.mean(fitted.model.log_prob(part.y, part.x, part.step))))
 
 
-def _coefficients(fitted: Fitted, case: Case, test: Trajectories) -> dict[str, float]:
-    """Relative errors over unseen states, in L2 and in the median; NaN where the model has no such coefficient."""
+def coefficient_errors(
+    fitted: Fitted, case: Case, test: Trajectories, most_states: int = 20_000, most_laws: int = 200
+) -> dict[str, float]:
+    """Computes relative errors over unseen states, in L2 and in the median.
+
+    Args:
+        fitted: The model; where it lacks a coefficient the error is NaN.
+        case: The system with the true coefficients.
+        test: Trajectories whose states the coefficients are compared at.
+        most_states: Number of states at most.
+        most_laws: Number of states at most at which laws of a jump are compared.
+
+    Returns:
+        The errors by the names of their columns.
+    """
     truth = case.system
     model = fitted.model.system if isinstance(fitted.model, KnownSystem) else fitted.model
     states = np.asarray(test.states).reshape(-1, truth.dimension)
-    states = states[:: -(-len(states) // RECOVERED)]
+    states = states[:: -(-len(states) // most_states)]
     names = ["drift", "diffusion", *(["jump_rate"] if truth.has_jumps else [])]
     errors: dict[str, float] = {}
     for name in names:
@@ -172,7 +196,8 @@ def _coefficients(fitted: Fitted, case: Case, test: Trajectories) -> dict[str, f
     if case.law_statistics is not None:
         errors |= _if_defined(lambda: case.law_statistics(model, states), {})  # pyright: ignore[reportOptionalCall]
     elif truth.has_jumps:
-        errors["jump_law_error"] = _if_defined(lambda: _law_error(model, truth, states[:: len(states) // LAWS + 1]))
+        some = states[:: len(states) // most_laws + 1]
+        errors["jump_law_error"] = _if_defined(lambda: _law_error(model, truth, some))
     return errors
 
 
@@ -192,12 +217,13 @@ def _if_defined(figure: Callable[[], Any], otherwise: Any = math.nan) -> Any:
 
 
 def versions() -> dict[str, str]:
+    """Tells the versions that the figures depend on."""
     packages = ("nke", "jax", "equinox", "optax", "numpy", "scipy")
     return {"python": platform.python_version(), "machine": platform.machine()} | {p: version(p) for p in packages}
 
 
 def plain(value: Any) -> Any:
-    """For JSON, which has no NaN: None."""
+    """Makes a value fit for JSON, which has no NaN: None stands for it."""
     if isinstance(value, dict):
         return {key: plain(v) for key, v in value.items()}
     if isinstance(value, float | np.floating):

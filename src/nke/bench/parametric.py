@@ -16,23 +16,17 @@ from nke.errors import InputError
 from nke.systems import DoubleWell, Langevin, Lorenz
 from nke.systems.cubic_well import CubicWell
 
-SUBSTEPS = 2  # of the Runge–Kutta rule for the moments of Lorenz
-TURN = 1.0  # largest angle in a step of Lorenz that the moments are followed through
-THIN = 1e-9  # least variance over that of all directions: keeps the covariance invertible
-OUTLIER = 4.0  # standard deviations beyond which a motion counts as a jump, for the start only
-SPACING = 6.5  # grid points per standard deviation of the noise of one step
-LEAST = -500.0  # log density below which the interpolation need not look
 
-
-def fit_lorenz(data: Trajectories) -> Lorenz:
-    """σ, ρ, β and the noise by Gaussian quasi-likelihood with the conditional mean and covariance of each step.
+def fit_lorenz(data: Trajectories, most_turn: float = 1.0) -> Lorenz:
+    """Fits σ, ρ, β and the noise by Gaussian quasi-likelihood with the conditional mean and covariance of each step.
 
     It begins at weighted least squares for the drift, in whose rows each parameter is alone, and at the quadratic
-    variation for the noise; both are biased over a whole step.
+    variation for the noise; both are biased over a whole step. Steps in which the drift turns the state by more than
+    ``most_turn`` (radians) are left out, since the moments are not followed through them.
     """
     seen = data.transitions()
     # The drift turns (y, z) by the angle x·t. Choosing by the state that a step starts from biases nothing.
-    seen = seen.take(np.abs(seen.x).max(axis=1) * seen.step < TURN)
+    seen = seen.take(np.abs(seen.x).max(axis=1) * seen.step < most_turn)
     with jax.enable_x64(True):
         arrays = tuple(jnp.asarray(a) for a in (seen.x, seen.y, seen.step))
 
@@ -55,7 +49,7 @@ def fit_lorenz(data: Trajectories) -> Lorenz:
 
 
 def fit_langevin(data: Trajectories) -> Langevin:
-    """Friction from the autocorrelation of the velocity over a step, diffusivity from its variance: moments, not jumps.
+    """Takes friction from the autocorrelation of the velocity over a step, and diffusivity from its variance.
 
     It is the limit of a gas of infinitely light particles, not the gas itself.
     """
@@ -82,11 +76,15 @@ def _lorenz_start(seen: Transitions) -> Float[np.ndarray, " 4"]:
 
 
 def lorenz_moments(
-    parameters: Float[Array, " 3"], noise: Float[Array, ""], x: Float[Array, " 3"], step: Float[Array, ""]
+    parameters: Float[Array, " 3"],
+    noise: Float[Array, ""],
+    x: Float[Array, " 3"],
+    step: Float[Array, ""],
+    substeps: int = 2,
 ) -> tuple[Float[Array, " 3"], Float[Array, "3 3"]]:
     """Conditional mean and covariance a step later: m' = ⟨f⟩, P' = JP + PJᵀ + ⟨a⟩, closed by a Gaussian.
 
-    f and a are quadratic, so that both averages are exact given m and P.
+    f and a are quadratic, so that both averages are exact given m and P. Integrated by ``substeps`` Runge–Kutta steps.
     """
 
     def drift(x):
@@ -102,8 +100,8 @@ def lorenz_moments(
     def move(moments, slope, time):
         return jax.tree.map(lambda a, b: a + time * b, moments, slope)
 
-    moments, h = (x, jnp.zeros((3, 3))), step / SUBSTEPS
-    for _ in range(SUBSTEPS):
+    moments, h = (x, jnp.zeros((3, 3))), step / substeps
+    for _ in range(substeps):
         first = rates(moments)
         second = rates(move(moments, first, h / 2))
         third = rates(move(moments, second, h / 2))
@@ -111,14 +109,14 @@ def lorenz_moments(
         mean_slope = jax.tree.map(lambda a, b, c, d: (a + 2 * b + 2 * c + d) / 6, first, second, third, fourth)
         moments = move(moments, mean_slope, h)
     mean, covariance = moments
-    return mean, covariance + THIN * jnp.trace(covariance) * jnp.eye(3)
+    return mean, covariance + 1e-9 * jnp.trace(covariance) * jnp.eye(3)  # so that it is invertible in float64
 
 
-def fit_double_well(data: Trajectories) -> DoubleWell:
-    """Confinement, noise, rate and jump scale by the exact transition density of steps of one length.
+def fit_double_well(data: Trajectories, spacing: float = 6.5) -> DoubleWell:
+    """Fits confinement, noise, rate and jump scale by the exact transition density of steps of one length.
 
     Along the axis the density comes from a quadrature on a grid (``CubicWell``), interpolated between its points;
-    across it is Gaussian.
+    across it is Gaussian. The grid has ``spacing`` points per standard deviation of the noise of one step.
     """
     seen = data.transitions()
     step = seen.regular_step()
@@ -127,14 +125,14 @@ def fit_double_well(data: Trajectories) -> DoubleWell:
     start = _double_well_start(seen, step)
     # The grid is for the noise at the start, so that the objective has no steps in it.
     reach = max(np.abs(seen.x[:, 0]).max(), np.abs(seen.y[:, 0]).max()) + 3 * start.jump_scale
-    points = int(np.ceil(reach * SPACING / (start.noise * np.sqrt(step))))
+    points = int(np.ceil(reach * spacing / (start.noise * np.sqrt(step))))
     grid = np.linspace(-reach, reach, 2 * points + 1)
 
     def minus_log_likelihood(parameters: Float[np.ndarray, " 4"]) -> float:
         system = DoubleWell(*np.exp(parameters).tolist(), dimension=data.dimension)
         well = CubicWell(system.noise, system.rate, system.jump_scale)
         with np.errstate(divide="ignore"):
-            log_density = np.maximum(np.log(well.density_on(grid, step)), LEAST)
+            log_density = np.maximum(np.log(well.density_on(grid, step)), -500.0)  # of density 0
         along = RectBivariateSpline(grid, grid, log_density)(seen.x[:, 0], seen.y[:, 0], grid=False)
         decay, variance = _across(system, step)
         gap = seen.y[:, 1:] - decay * seen.x[:, 1:]
@@ -151,14 +149,14 @@ def _across(system: DoubleWell, step: float) -> tuple[float, float]:
     return float(np.exp(-c * step)), float(-(system.noise**2) * np.expm1(-2 * c * step) / (2 * c))
 
 
-def _double_well_start(seen: Transitions, step: float) -> DoubleWell:
-    """Exact across the axis; along it, motions beyond a few standard deviations are the jumps."""
+def _double_well_start(seen: Transitions, step: float, outlier: float = 4.0) -> DoubleWell:
+    """Exact across the axis; along it, motions beyond ``outlier`` standard deviations are the jumps."""
     x, y = seen.x[:, 1:].ravel(), seen.y[:, 1:].ravel()
     slope = np.clip((x @ y) / (x @ x), 0.01, 0.999)
     confinement = -np.log(slope) / step
     noise = np.sqrt(np.mean((y - slope * x) ** 2) * 2 * confinement / -np.expm1(-2 * confinement * step))
     axis = seen.x[:, 0]
     left = seen.displacement[:, 0] - step * axis * (1 - axis**2)
-    jumped = np.abs(left) > OUTLIER * noise * np.sqrt(step)
+    jumped = np.abs(left) > outlier * noise * np.sqrt(step)
     size = np.sqrt(np.mean(left[jumped] ** 2)) if jumped.any() else 1.0
     return DoubleWell(float(confinement), float(noise), max(float(jumped.mean()) / step, 0.01), float(size))

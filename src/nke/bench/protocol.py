@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,20 @@ from jaxtyping import Float
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.systems import System
 
-# Added to the seed, so that no two data sets share their noise.
-TEST, LARGE, REPLICATE, LARGE_REPLICATE, SCORED, DRAW, EACH = 1000, 2000, 3000, 4000, 5000, 6000, 10_000
+
+class Stream(IntEnum):
+    """What is added to the seed, so that no two data sets share their noise."""
+
+    TEST = 1000
+    LARGE = 2000
+    REPLICATE = 3000
+    LARGE_REPLICATE = 4000
+    SCORED = 5000
+    DRAW = 6000
+
+    def seed(self, seed: int, replicate: int = -1) -> int:
+        """The seed of this stream; replicates count from zero and lie further apart than the streams."""
+        return seed + self.value + 10_000 * (replicate + 1)
 
 
 class Printed(NamedTuple):
@@ -78,7 +91,7 @@ QUICK = Protocol(
 
 
 def cases() -> dict[str, Case]:
-    """All systems, in the order of the paper."""
+    """Finds all systems, in the order of the paper."""
     from nke.bench import cases as folder
 
     modules = [importlib.import_module(f"{folder.__name__}.{m.name}") for m in pkgutil.iter_modules(folder.__path__)]
@@ -87,6 +100,8 @@ def cases() -> dict[str, Case]:
 
 
 class Data(NamedTuple):
+    """The data of one seed."""
+
     train: Trajectories
     test: Trajectories
     large: Trajectories
@@ -95,14 +110,17 @@ class Data(NamedTuple):
 
 
 def simulate(case: Case, protocol: Protocol, seed: int) -> Data:
+    """Simulates all data sets of one seed."""
     train = case.system.simulate(min(protocol.train, case.most_train or protocol.train), seed)
-    test, large = (case.system.simulate(n, seed + s) for n, s in ((protocol.test, TEST), (protocol.large, LARGE)))
+    sizes = ((protocol.test, Stream.TEST), (protocol.large, Stream.LARGE))
+    test, large = (case.system.simulate(n, stream.seed(seed)) for n, stream in sizes)
     seen = test.transitions()
-    rng = np.random.default_rng(seed + SCORED)
+    rng = np.random.default_rng(Stream.SCORED.seed(seed))
     part = np.sort(rng.choice(len(seen), min(protocol.scored, len(seen)), replace=False))
     coordinates = Coordinates.raw(train) if case.raw else Coordinates.zscore(train)
     return Data(train, test, large, seen.take(part), coordinates)
 
 
 def common_times(data: Trajectories) -> Float[np.ndarray, " t"]:
+    """The times at which all trajectories are recorded."""
     return np.asarray(data.times)[0]

@@ -9,6 +9,7 @@ from nke.bench.summary import Cell, Table
 
 
 def markdown(tables: Sequence[Table]) -> str:
+    """Writes tables as Markdown, the best figures in bold."""
     return "\n\n".join(_markdown(table) for table in tables if table.rows) + "\n"
 
 
@@ -22,7 +23,7 @@ def _markdown(table: Table) -> str:
 
 
 def text(cell: Cell) -> str:
-    """0.0062 ± 0.0021 (1.12 ± 0.08)."""
+    """Writes a cell: "0.0062 ± 0.0021 (1.12 ± 0.08)"."""
     if cell.mean is None:
         return cell.text
     words = _with_error(cell.mean, cell.spread)
@@ -44,6 +45,7 @@ def _with_error(value: float, error: float | None) -> str:
 
 
 def latex(tables: Sequence[Table]) -> str:
+    """Writes tables as LaTeX; the first line says which packages they need."""
     head = "% needs booktabs and adjustbox; best in bold, in brackets the ratio to the floor with its standard error\n"
     return head + "\n".join(_latex(table) for table in tables if table.rows)
 
@@ -82,7 +84,7 @@ def _escaped(words: str) -> str:
 
 
 def comma_separated(tables: Sequence[Table]) -> str:
-    """One line for each cell, with every digit."""
+    """Writes one line for each cell, with every digit."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     fields = ["mean", "spread", "ratio", "ratio_error", "seeds", "best", "suspicious", "text"]

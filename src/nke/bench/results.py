@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nke.bench.measure import FAILED, Outcome, Task
+from nke.bench.measure import Outcome, Status, Task
 from nke.files.atomic import write_atomically
 
 Key = tuple[str, str, int]
@@ -33,7 +33,7 @@ class Results:
                 os.truncate(self.file, whole)
 
     def add(self, outcome: Outcome) -> None:
-        """The paths first: a line says that all of its cell is there."""
+        """Writes a result; the paths first, since a line says that all of its cell is there."""
         record = outcome.record
         if outcome.paths is not None:
             packed = io.BytesIO()
@@ -49,12 +49,13 @@ class Results:
             os.close(descriptor)
 
     def records(self) -> list[dict[str, Any]]:
+        """Reads all lines."""
         if not self.file.exists():
             return []
         return [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]
 
     def of(self, tasks: Iterable[Task]) -> dict[Key, dict[str, Any]]:
-        """The latest record of each task that was run with this very configuration."""
+        """Finds the latest record of each task that was run with this very configuration."""
         wanted = {_key(task): json.loads(json.dumps(task.configuration)) for task in tasks}
         found = {}
         for record in self.records():
@@ -64,12 +65,13 @@ class Results:
         return found
 
     def missing(self, tasks: Iterable[Task]) -> list[Task]:
-        """Not run yet, or failed by an error; what diverged or was capped is done."""
+        """Lists the tasks not run yet or failed by an error; what diverged or was capped is done."""
         tasks = list(tasks)
         found = self.of(tasks)
-        return [task for task in tasks if found.get(_key(task), {"status": FAILED})["status"] == FAILED]
+        return [task for task in tasks if _key(task) not in found or found[_key(task)]["status"] == Status.FAILED]
 
     def paths(self, system: str, method: str) -> np.ndarray | None:
+        """Reads the paths that were kept for the figures."""
         file = self._paths_file(system, method)
         return np.load(file)["paths"] if file.exists() else None
 

@@ -10,19 +10,17 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 
-from nke.bench.measure import Task, run_task
+from nke.bench.measure import Status, Task, run_task
 from nke.bench.methods import PARAMETRIC, methods
 from nke.bench.protocol import Protocol, cases
 from nke.bench.results import Results
-from nke.errors import InputError
-
-BACKENDS = ("joblib", "dask")
+from nke.errors import InputError, MissingPackageError
 
 
 def plan(
     protocol: Protocol, seeds: int, systems: Sequence[str] | None = None, chosen: Sequence[str] | None = None
 ) -> list[Task]:
-    """Seed by seed, so that a run that is broken off leaves whole tables over fewer seeds."""
+    """Lists the cells seed by seed, so that a run that is broken off leaves whole tables over fewer seeds."""
     known = cases()
     systems = _known(systems, list(known), "systems")
     chosen = _known(chosen, list(methods()), "methods")
@@ -45,12 +43,12 @@ def run(
     tasks: Sequence[Task], folder: Path, jobs: int = -1, backend: str = "joblib", scheduler: str | None = None
 ) -> Results:
     """Runs what ``folder`` does not hold yet; every result is on disk before the next one is waited for."""
-    if backend not in BACKENDS or (backend == "dask") != (scheduler is not None):
+    if backend not in ("joblib", "dask") or (backend == "dask") != (scheduler is not None):
         raise InputError("expected --backend joblib, or --backend dask together with --scheduler ADDRESS")
     try:
         from joblib import Parallel, delayed, effective_n_jobs
     except ModuleNotFoundError as error:
-        raise ImportError("the benchmark needs joblib; install it with: pip install 'nke[bench]'") from error
+        raise MissingPackageError("the benchmark needs joblib; install it with: pip install 'nke[bench]'") from error
     results = Results(folder)
     missing = results.missing(tasks)
     with _progress(len(tasks), len(tasks) - len(missing)) as show, _cluster(scheduler):
@@ -79,7 +77,9 @@ def _cluster(scheduler: str | None) -> Any:
     try:
         import distributed
     except ModuleNotFoundError as error:
-        raise ImportError("a Dask cluster needs distributed; install it with: pip install 'nke[dask]'") from error
+        raise MissingPackageError(
+            "a Dask cluster needs distributed; install it with: pip install 'nke[dask]'"
+        ) from error
     return _dask(distributed.Client(scheduler))
 
 
@@ -109,7 +109,7 @@ def _progress(total: int, done: int) -> Iterator[Any]:
             if end is not None:
                 running.pop((end["system"], end["method"], end["seed"]), None)
                 bar.advance(task_id)
-                if end["status"] != "done":
+                if end["status"] != Status.DONE:
                     bar.console.print(f"{end['system']} {end['method']} {end['seed']}: {end['status']}")
             bar.update(task_id, description=", ".join(f"{s} {m} {n}" for s, m, n in running))
 

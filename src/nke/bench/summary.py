@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from nke.bench.measure import DONE
+from nke.bench.measure import Status
 from nke.bench.methods import KOLMOGOROV, METHODS, ORACLE, PARAMETRIC, REFERENCE
 from nke.bench.protocol import Case
 from nke.bench.results import Key
 
-SUSPICIOUS = 0.9  # ratio to the floor below which a model may have too little noise
-TIED = 2.0  # paired standard errors within which a method is as good as the best
-REFERENCES = (ORACLE, PARAMETRIC)  # they know the equations, so they do not compete
+SUSPICIOUS_RATIO = 0.9  # to the floor; below it a model may have too little noise
+PAPER_METRICS = {"mean_mse": "Mean MSE", "covariance_mse": "Covariance MSE", "wasserstein": "Wasserstein"}
+JOINT_METRICS = {"sliced_wasserstein": "Sliced W1", "increment_wasserstein": "Increment W1"}
 Records = dict[Key, dict[str, Any]]
+BySeed = dict[int, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,50 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class TieRule:
+    """When a method is as good as the best one: not told apart over the seeds, and of the same size.
+
+    The standard error alone does not do: one seed that diverged makes the mean and its standard error equally large,
+    so that any figure would be within two of them.
+
+    Attributes:
+        standard_errors: Most that the difference may be, in standard errors of the paired differences.
+        factor: Most that the mean may be, as a multiple of the best one; of log densities, the density itself.
+    """
+
+    standard_errors: float = 2.0
+    factor: float = 2.0
+
+    def holds(
+        self, values: Float[np.ndarray, " seeds"], best: Float[np.ndarray, " seeds"], logarithms: bool = False
+    ) -> bool:
+        """Whether figures that belong to the same seeds as the best ones are tied with them.
+
+        Example:
+            >>> import numpy as np
+            >>> best, close, far = np.array([1.0, 1.2, 1.1]), np.array([1.3, 1.1, 1.4]), np.array([1.1, 1.2, 1e24])
+            >>> TieRule().holds(close, best), TieRule().holds(far, best)
+            (True, False)
+        """
+        error = _error(values - best)
+        if error is None or abs((values - best).mean()) > self.standard_errors * error:
+            return False
+        if logarithms:
+            return bool(abs((values - best).mean()) <= np.log(self.factor))
+        small, large = sorted((float(values.mean()), float(best.mean())))
+        return large <= self.factor * small
+
+    def __str__(self) -> str:
+        return (
+            f"the paired difference is within {self.standard_errors:g} standard errors and the mean within a factor "
+            f"of {self.factor:g}"
+        )
+
+
+@dataclass(frozen=True)
 class Table:
+    """One table of one system: a row of cells for each method."""
+
     name: str
     system: str
     title: str
@@ -43,72 +87,75 @@ class Table:
     labels: Mapping[str, str] = field(default_factory=dict)  # of methods that are called otherwise here
 
     def label(self, method: str) -> str:
+        """What a method is called in this table."""
         return self.labels.get(method, METHODS[method].label)
 
 
 @dataclass(frozen=True)
 class Column:
+    """A figure of a record under a heading."""
+
     heading: str
     figure: Callable[[dict[str, Any]], float | None]  # of one record
-    better: int = 0  # −1: the lower the better, 1: the higher, 0: neither
+    better: int = 0  # −1: the lower the better, 1: the higher (log densities), 0: neither
     over_floor: bool = False
 
 
 def metric(name: str, heading: str, better: int = -1, over_floor: bool = False) -> Column:
+    """The column of a metric, with an arrow that says which way is better."""
     arrow = {-1: " ↓", 0: "", 1: " ↑"}[better]
     return Column(heading + arrow, lambda record: record.get("metrics", {}).get(name), better, over_floor)
 
 
 def seconds(part: str, heading: str, better: int = 0) -> Column:
+    """The column of a part of the training time."""
     arrow = " ↓" if better else ""
     return Column(heading + arrow, lambda record: record.get("times", {}).get(part), better)
 
 
-PAPER = [("mean_mse", "Mean MSE"), ("covariance_mse", "Covariance MSE"), ("wasserstein", "Wasserstein")]
-MORE = [("sliced_wasserstein", "Sliced W1"), ("increment_wasserstein", "Increment W1")]
-LAYOUTS: dict[str, tuple[str, list[Column]]] = {
-    "paper": (
-        "the paper's protocol",
-        [*(metric(name, heading, over_floor=True) for name, heading in PAPER), seconds("total", "TT (s)", -1)],
-    ),
-    "large": (
-        "the larger protocol",
-        [metric(f"large_{name}", heading, over_floor=True) for name, heading in (*PAPER, *MORE)],
-    ),
-    "law": (
-        "increments, joint law and held-out score",
-        [
-            *(metric(name, heading, over_floor=True) for name, heading in MORE),
-            metric("increment_kurtosis", "Increment excess kurtosis", 0),
-            metric("kurtosis_error", "Kurtosis error", over_floor=True),
-            metric("score", "Log-likelihood", 1),
-        ],
-    ),
-    "coefficients": (
-        "relative errors of the coefficients",
-        [
-            metric("drift_error", "f"),
-            metric("drift_median_error", "f, median"),
-            metric("diffusion_error", "a"),
-            metric("diffusion_median_error", "a, median"),
-            metric("jump_rate_error", "λ"),
-            metric("jump_law_error", "Jump law"),
-        ],
-    ),
-}
+def _layouts(case: Case) -> dict[str, tuple[str, list[Column]]]:
+    """Title and columns of each table that holds the figures themselves, by its name."""
+    both = PAPER_METRICS | JOINT_METRICS
+    return {
+        "paper": (
+            "the paper's protocol",
+            [*(metric(*item, over_floor=True) for item in PAPER_METRICS.items()), seconds("total", "TT (s)", -1)],
+        ),
+        "large": (
+            "the larger protocol",
+            [metric(f"large_{name}", heading, over_floor=True) for name, heading in both.items()],
+        ),
+        "law": (
+            "increments, joint law and held-out score",
+            [
+                *(metric(*item, over_floor=True) for item in JOINT_METRICS.items()),
+                metric("increment_kurtosis", "Increment excess kurtosis", 0),
+                metric("kurtosis_error", "Kurtosis error", over_floor=True),
+                metric("score", "Log-likelihood", 1),
+            ],
+        ),
+        "coefficients": (
+            "relative errors of the coefficients",
+            [
+                metric("drift_error", "f"),
+                metric("drift_median_error", "f, median"),
+                metric("diffusion_error", "a"),
+                metric("diffusion_median_error", "a, median"),
+                metric("jump_rate_error", "λ"),
+                metric("jump_law_error", "Jump law"),
+            ],
+        ),
+        "statistics": ("physics", [metric(*item, better=0) for item in case.statistics.items()]),
+    }
 
 
 def tables(case: Case, records: Records) -> list[Table]:
-    """All tables of one system."""
+    """Makes all tables of one system from its records."""
     by_method = {m: {k[2]: r for k, r in records.items() if k[:2] == (case.name, m)} for m in METHODS}
     by_method = {method: found for method, found in by_method.items() if found}
-    layouts = LAYOUTS | {"statistics": ("physics", [metric(*item, better=0) for item in case.statistics.items()])}
-    made = [_table(name, case, by_method, *layout) for name, layout in layouts.items()]
+    made = [_table(name, case, by_method, *layout) for name, layout in _layouts(case).items()]
     made += [_excess(case, by_method), _paired(case, by_method), _times(case, by_method)]
     return [replace(table, labels=case.labels) for table in made]
-
-
-BySeed = dict[int, dict[str, Any]]
 
 
 def _table(name: str, case: Case, by_method: dict[str, BySeed], title: str, columns: Sequence[Column]) -> Table:
@@ -137,7 +184,7 @@ def _cell(column: Column, method: str, found: BySeed, floor: BySeed) -> Cell:
     if not column.over_floor or set(found) - set(floor):
         return cell
     ratios = values / np.array([column.figure(floor[seed]) for seed in sorted(found)])
-    suspicious = bool(ratios.mean() < SUSPICIOUS)
+    suspicious = bool(ratios.mean() < SUSPICIOUS_RATIO)
     return replace(cell, ratio=float(ratios.mean()), ratio_error=_error(ratios), suspicious=suspicious)
 
 
@@ -146,7 +193,7 @@ def _values(column: Column, found: BySeed) -> Float[np.ndarray, " seeds"] | str:
     values = [column.figure(found[seed]) for seed in sorted(found)]
     if all(value is not None for value in values):
         return np.array(values, float)
-    return "--" if any(r["status"] != DONE for r in found.values()) else ""
+    return "--" if any(r["status"] != Status.DONE for r in found.values()) else ""
 
 
 def _floor_spread(column: Column, found: BySeed) -> float:
@@ -164,45 +211,48 @@ def _error(values: Float[np.ndarray, " seeds"]) -> float | None:
 
 
 def _mark_best(cells: dict[str, list[Cell]], i: int, column: Column, by_method: dict[str, BySeed]) -> None:
-    """The best of the methods that learn, and those tied with it within paired standard errors."""
-    rivals = {m: row[i] for m, row in cells.items() if m not in REFERENCES and row[i].mean is not None}
+    """Marks the best of the methods that learn and those tied with it; the references know the equations."""
+    rivals = {m: row[i] for m, row in cells.items() if m not in (ORACLE, PARAMETRIC) and row[i].mean is not None}
     if column.better == 0 or len(rivals) < 2:
         return
     first = max(rivals, key=lambda m: column.better * (rivals[m].mean or 0.0))
     for method in rivals:
-        gap = _gap(column, by_method[method], by_method[first])
-        error = None if gap is None else _error(gap)
-        tied = gap is not None and error is not None and abs(gap.mean()) <= TIED * error
-        if method == first or tied:
+        pairs = _pairs(column, by_method[method], by_method[first])
+        if method == first or (pairs is not None and TieRule().holds(*pairs, logarithms=column.better > 0)):
             cells[method][i] = replace(cells[method][i], best=True)
+
+
+def _pairs(column: Column, a: BySeed, b: BySeed) -> Float[np.ndarray, "2 seeds"] | None:
+    """Figures of both on the seeds that both have; None where one has no figure."""
+    common = sorted(set(a) & set(b))
+    pairs = [(column.figure(a[seed]), column.figure(b[seed])) for seed in common]
+    return None if not pairs or any(None in pair for pair in pairs) else np.array(pairs, float).T
 
 
 def _gap(column: Column, a: BySeed, b: BySeed) -> Float[np.ndarray, " seeds"] | None:
     """Differences on the seeds that both have; None where one has no figure."""
-    common = sorted(set(a) & set(b))
-    pairs = [(column.figure(a[seed]), column.figure(b[seed])) for seed in common]
-    differences = [x - y for x, y in pairs if x is not None and y is not None]
-    return np.array(differences) if pairs and len(differences) == len(pairs) else None
+    pairs = _pairs(column, a, b)
+    return None if pairs is None else pairs[0] - pairs[1]
 
 
 def _notes(case: Case, cells: dict[str, list[Cell]], by_method: dict[str, BySeed]) -> list[str]:
     notes, labels = [], {method: case.labels.get(method, METHODS[method].label) for method in by_method}
     for method, found in by_method.items():
-        for status in sorted({record["status"] for record in found.values()} - {DONE}):
+        for status in sorted({record["status"] for record in found.values()} - {Status.DONE}):
             seeds = sorted(seed for seed, record in found.items() if record["status"] == status)
             cap = f" (cap {found[seeds[0]]['configuration']['cap']:g} s)" if status == "capped" else ""
             notes.append(f"{labels[method]}: {status}{cap} with seed {', '.join(map(str, seeds))}")
     low = [labels[method] for method, row in cells.items() if any(cell.suspicious for cell in row)]
     if low:
         notes.append(
-            f"‡ below {SUSPICIOUS:g} of the floor ({', '.join(low)}): no merit, but chance or too little noise"
+            f"‡ below {SUSPICIOUS_RATIO:g} of the floor ({', '.join(low)}): no merit, but chance or too little noise"
         )
     return notes
 
 
 def _excess(case: Case, by_method: dict[str, BySeed]) -> Table:
     """Value minus floor in the larger protocol, and its ratio to the parametric fit's."""
-    columns = [metric(f"large_{name}", heading) for name, heading in (*PAPER, *MORE)]
+    columns = [metric(f"large_{name}", heading) for name, heading in (PAPER_METRICS | JOINT_METRICS).items()]
     floor = by_method.get(ORACLE, {})
     rows: dict[str, tuple[Cell, ...]] = {}
     for method, found in by_method.items():
@@ -223,8 +273,8 @@ def _excess(case: Case, by_method: dict[str, BySeed]) -> Table:
 
 def _paired(case: Case, by_method: dict[str, BySeed]) -> Table:
     """Other methods minus the Kolmogorov likelihood, seed by seed: positive where it is better."""
-    columns = [metric(name, heading) for name, heading in PAPER]
-    columns += [metric(f"large_{name}", f"{heading}, larger") for name, heading in PAPER]
+    columns = [metric(*item) for item in PAPER_METRICS.items()]
+    columns += [metric(f"large_{name}", f"{heading}, larger") for name, heading in PAPER_METRICS.items()]
     rows: dict[str, tuple[Cell, ...]] = {}
     for method, found in by_method.items():
         if method in (ORACLE, KOLMOGOROV) or KOLMOGOROV not in by_method:

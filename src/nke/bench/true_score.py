@@ -10,11 +10,9 @@ from nke.mixtures import GaussianMixture
 from nke.operators import Advection, Diffusion, ForwardPacket, Generator, PoissonJump
 from nke.systems import System
 
-BATCH = 50
-
 
 def true_log_prob(system: System, part: Transitions) -> Float[np.ndarray, " t"]:
-    """Exactly where the system knows its transition density, otherwise by simulated sub-steps."""
+    """Scores the true law: exactly where the system knows its transition density, otherwise by simulated sub-steps."""
     try:
         return system.log_prob(part.y, part.x, part.step)
     except NotImplementedError:
@@ -22,9 +20,9 @@ def true_log_prob(system: System, part: Transitions) -> Float[np.ndarray, " t"]:
 
 
 def simulated_log_prob(
-    system: System, part: Transitions, substeps: int = 4, samples: int = 4096, seed: int = 0
+    system: System, part: Transitions, substeps: int = 4, samples: int = 4096, seed: int = 0, batch: int = 50
 ) -> Float[np.ndarray, " t"]:
-    """log E[p_δ(y | X)]: X sampled over all sub-steps but the last, p_δ the forward packet over the last one.
+    """Computes log E[p_δ(y | X)]: X sampled over all sub-steps but the last, p_δ the forward packet over the last one.
 
     The packet has the true coefficients, so both the sub-steps and the samples converge to the true law.
     """
@@ -47,14 +45,14 @@ def simulated_log_prob(
 
         return jax.nn.logsumexp(jax.vmap(path)(jax.random.split(key, samples))) - jnp.log(samples)
 
-    compiled = jax.jit(lambda x, y, s, keys: jax.lax.map(lambda a: one(*a), (x, y, s, keys), batch_size=BATCH))
+    compiled = jax.jit(lambda x, y, s, keys: jax.lax.map(lambda a: one(*a), (x, y, s, keys), batch_size=batch))
     keys = jax.random.split(jax.random.key(seed), len(part))
     arrays = (jnp.asarray(a, jnp.float32) for a in (part.x, part.y, part.step))
     return np.asarray(compiled(*arrays, keys), np.float64)
 
 
 def true_generator(system: System) -> Generator:
-    """The system's own coefficients as operators."""
+    """Makes operators of the system's own coefficients."""
     if system.has_jumps and not isinstance(system.jump_law(np.zeros(system.dimension)), GaussianMixture):
         raise NotImplementedError(f"the jump law of {system!r} is no Gaussian mixture")
 

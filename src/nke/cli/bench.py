@@ -4,9 +4,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from nke.bench.output import paper_tables, write_output
 from nke.bench.protocol import QUICK, Protocol
 from nke.bench.render import markdown
-from nke.bench.report import paper_tables, write_report
 from nke.bench.runner import plan, run
 
 
@@ -25,7 +25,7 @@ def bench(
     console = Console()
     console.print(f"{len(tasks)} cells (system, method, seed); results in {output}, where a later run goes on")
     results = run(tasks, output, jobs, backend, scheduler)
-    files = write_report(tasks, results)
+    files = write_output(tasks, results)
     console.print(markdown(paper_tables(tasks, results)), markup=False, highlight=False, soft_wrap=True)
     console.print("\n".join(map(str, files)), highlight=False, soft_wrap=True)
 

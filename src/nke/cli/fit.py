@@ -113,13 +113,7 @@ def known_structure(kinetic: str | None, invariant: str | None) -> dict[str, Any
 
 def chosen_method(name: str, steps: int | None, data: "Trajectories", known: dict[str, Any]) -> Any:
     """Builds the method that --method, --training-steps and what is known of the law ask for."""
-    from dataclasses import replace
-
     from nke.fitting import Likelihood, MomentMatching
-    from nke.fitting.likelihood import schedule_for
 
     method = Likelihood(**known) if name == "likelihood" else MomentMatching()
-    if steps is None:
-        return method
-    schedule = method.schedule or schedule_for(data.dimension, len(data.transitions()))
-    return replace(method, schedule=replace(schedule, steps=steps))
+    return method if steps is None else method.with_training_steps(steps, data)

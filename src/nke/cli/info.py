@@ -21,8 +21,8 @@ def info(
     Example: nke info cells.csv
     """
     facts = _model(file) if file.suffix == ".nke" else _data(file, columns)
-    decided = {f"fit: {name}": value for name, value in facts.get("decided", {}).items()}
-    rows = {name: value for name, value in facts.items() if name != "decided"} | decided
+    decisions = {f"fit: {decision['topic']}": _decision(decision) for decision in facts.get("decisions", [])}
+    rows = {name: value for name, value in facts.items() if name not in ("decisions", "equation")} | decisions
     say(table({name: _words(value) for name, value in rows.items()}), as_json, facts)
 
 
@@ -38,8 +38,15 @@ def _model(file: Path) -> dict[str, Any]:
         "step": model.step,
         "jumps": model.has_jumps,
         "rule": repr(model.rule),
-        "decided": result.decided,
+        "equation": result.equation and result.equation.to_dict(),
+        "decisions": [decision.to_dict() for decision in result.decisions],
     }
+
+
+def _decision(saved: dict[str, Any]) -> str:
+    from nke.fitting import Decision
+
+    return str(Decision.from_dict(saved))
 
 
 def _data(file: Path, columns: dict[str, Any]) -> dict[str, Any]:

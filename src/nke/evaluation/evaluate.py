@@ -14,16 +14,42 @@ from nke.progress import ProgressOption, progress_bar
 
 @dataclass(frozen=True)
 class Evaluation:
-    """``ensemble`` is None where the data is no ensemble on common times; ``score`` is always there."""
+    """How good a model is on data.
 
-    score: float  # mean log transition density per transition, in physical units
-    ensemble: EnsembleMetrics | None  # in units of the model's scale
+    Attributes:
+        score: Mean log transition density per transition, in the units of the data; higher is better.
+        ensemble: Metrics between simulated and recorded paths, in units of the model's scale; None where the
+            trajectories are not recorded at the same times without gaps.
+
+    Example:
+        >>> evaluation = nke.evaluate(model, data)
+        >>> isinstance(evaluation.score, float), evaluation.ensemble._fields
+        (True, ('mean_mse', 'covariance_mse', 'wasserstein'))
+    """
+
+    score: float
+    ensemble: EnsembleMetrics | None
 
 
 def evaluate(model: Model, data: Trajectories, seed: int = 0, progress: ProgressOption = False) -> Evaluation:
-    """Scores the transitions, and compares as many simulated paths from the same start states.
+    """Scores the transitions of data, and compares as many simulated paths from the same start states.
 
-    ``progress`` shows a bar (True; None: on a terminal), or is a callback as in ``nke.progress``.
+    Args:
+        model: The model.
+        data: Trajectories that the model has not seen.
+        seed: Of the simulated paths.
+        progress: Whether to show a bar; None: on a terminal; or a callback (see ``nke.progress``).
+
+    Returns:
+        The score and, for an ensemble on common times, the metrics of the paths.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> unseen = nke.systems.OrnsteinUhlenbeck().simulate(8, seed=1)
+        >>> nke.evaluate(model, unseen).ensemble.wasserstein < 1
+        True
     """
     if data.dimension != model.dimension:
         raise InputError(
@@ -33,13 +59,14 @@ def evaluate(model: Model, data: Trajectories, seed: int = 0, progress: Progress
         score = model.score(data, progress=begin)
         if not is_ensemble(data):
             return Evaluation(score, None)
-        generated = model.sample(data.initial, ensemble_times(data), seed=seed, progress=begin)
+        times = ensemble_times(data)
+        generated = model.sample(data.initial, times, seed=seed, progress=begin)
     scale = model.coordinates.scale
     return Evaluation(score, ensemble_metrics(generated / scale, np.asarray(data.states) / scale))
 
 
 def is_ensemble(data: Trajectories) -> bool:
-    """Whether two or more trajectories are observed without gaps at the same times."""
+    """Tells whether two or more trajectories are observed without gaps at the same times."""
     if data.is_ragged or len(data) < 2 or not np.all(data.observed):
         return False
     times = np.asarray(data.times)
@@ -48,4 +75,5 @@ def is_ensemble(data: Trajectories) -> bool:
 
 
 def ensemble_times(data: Trajectories) -> Float[np.ndarray, " t"]:
+    """The common times of an ensemble."""
     return np.asarray(data.times)[0]

@@ -24,12 +24,6 @@ from nke.plots.style import (
 )
 from nke.plots.view import require_same_coordinates
 
-PATHS = 20
-TIMES = 3  # at which densities are shown
-BINS = 50
-MOST_STEPS = 20_000
-CUT = (0.1, 99.9)  # percentiles of the data that histograms span
-
 
 def paths(
     model: Model,
@@ -37,22 +31,40 @@ def paths(
     *,
     simulated: Trajectories | None = None,
     seed: int = 0,
+    count: int = 20,
     figure: Canvas | None = None,
 ) -> AxesArray:
-    """A few recorded paths and as many from the model, from the same start states.
+    """Draws a few recorded paths and as many from the model, from the same start states.
 
-    ``simulated`` are paths drawn before by ``nke.evaluation.simulate_like``, so that they need not be drawn again.
+    Args:
+        model: The model.
+        data: Recorded trajectories.
+        simulated: Paths simulated before by ``nke.evaluation.simulate_like``, so that they need not be again.
+        seed: Of the simulated paths.
+        count: Paths drawn on each side at most.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes: a row for each coordinate, recorded on the left, simulated on the right.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> nke.plots.paths(model, data, figure=Figure()).shape
+        (1, 2)
     """
     require_same_coordinates(model, data)
-    simulated = simulate_like(model, data.select(slice(PATHS)), seed) if simulated is None else simulated
+    simulated = simulate_like(model, data.select(slice(count)), seed) if simulated is None else simulated
     axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
     for row, i in zip(axes, shown(model), strict=True):
         for axis, source, colour in ((row[0], data, RECORDED), (row[1], simulated, LEARNED)):
-            for m in range(min(len(source), PATHS)):
+            for m in range(min(len(source), count)):
                 seen = source.observed[m]
                 axis.plot(source.times[m][seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
             outline(axis)
-        row[0].set(ylabel=label(model, i), ylim=_range(data.observed_states[:, i], CUT))
+        row[0].set(ylabel=label(model, i), ylim=_range(data.observed_states[:, i]))
     axes[0, 0].set_title("recorded")
     axes[0, 1].set_title("simulated from the model")
     for axis in axes[-1]:
@@ -68,16 +80,37 @@ def densities(
     seed: int = 0,
     figure: Canvas | None = None,
 ) -> AxesArray:
-    """Histograms of recorded and simulated states: at a few times for an ensemble, otherwise over all times."""
+    """Draws histograms of recorded and simulated states: at a few times for an ensemble, otherwise over all times.
+
+    Args:
+        model: The model.
+        data: Recorded trajectories.
+        simulated: Paths simulated before by ``nke.evaluation.simulate_like``, so that they need not be again.
+        seed: Of the simulated paths.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes: a row for each coordinate and a column for each time, or a panel for each coordinate.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> axes = nke.plots.densities(model, data, figure=Figure())
+        >>> axes[0, 0].get_title()
+        'all times'
+    """
     require_same_coordinates(model, data)
     simulated = simulate_like(model, data, seed) if simulated is None else simulated
-    columns = _at_times(data, simulated) if is_ensemble(data) and len(data) >= BINS else {}
+    # Fewer trajectories make no histogram at a single time.
+    columns = _at_times(data, simulated) if is_ensemble(data) and len(data) >= 50 else {}
     columns = columns or {"all times": (data.observed_states, simulated.observed_states)}
     count = len(shown(model))
     axes = panels(figure, count) if len(columns) == 1 else grid(figure, count, len(columns), sharex="row")
     for row, i in zip(axes.ravel()[:count, None] if len(columns) == 1 else axes, shown(model), strict=True):
         for axis, (words, (recorded, drawn)) in zip(row, columns.items(), strict=True):
-            _histograms(axis, recorded[:, i], drawn[:, i], _range(data.observed_states[:, i], CUT))
+            _histograms(axis, recorded[:, i], drawn[:, i], _range(data.observed_states[:, i]))
             axis.set(xlabel=label(model, i), yticks=[])
             if i == 0:
                 axis.set_title(words + (f" {model.unit_of_time}" if words.startswith("time") else ""))
@@ -86,12 +119,34 @@ def densities(
     return axes
 
 
-def increments(model: Model, data: Trajectories, *, seed: int = 0, figure: Canvas | None = None) -> AxesArray:
-    """Recorded increments beside those that the model draws from the same states over the same steps."""
+def increments(
+    model: Model, data: Trajectories, *, seed: int = 0, most: int = 20_000, figure: Canvas | None = None
+) -> AxesArray:
+    """Draws recorded increments beside those that the model draws from the same states over the same steps.
+
+    Args:
+        model: The model.
+        data: Recorded trajectories.
+        seed: Of the model's increments.
+        most: Transitions at most; of more a random part is taken.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes, a panel for each coordinate.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> axes = nke.plots.increments(model, data, most=500, figure=Figure())
+        >>> axes[0, 0].get_yscale()
+        'log'
+    """
     require_same_coordinates(model, data)
     rng, steps = np.random.default_rng(seed), data.transitions()
-    if len(steps) > MOST_STEPS:
-        steps = steps.take(rng.choice(len(steps), MOST_STEPS, replace=False))
+    if len(steps) > most:
+        steps = steps.take(rng.choice(len(steps), most, replace=False))
     drawn = model.transition(steps.x, steps.step).sample(1, rng)[0] - steps.x
     axes = panels(figure, len(shown(model)))
     for i, axis in zip(shown(model), axes.flat, strict=False):
@@ -105,22 +160,24 @@ def increments(model: Model, data: Trajectories, *, seed: int = 0, figure: Canva
     return axes
 
 
-def _at_times(data: Trajectories, simulated: Trajectories) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _at_times(data: Trajectories, simulated: Trajectories, count: int = 3) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Recorded and simulated states at ``count`` times spread over the record, by the words above them."""
     times, (recorded, drawn) = data.times[0], (np.asarray(source.states) for source in (data, simulated))
-    rows = np.unique(np.linspace(0, len(times) - 1, TIMES + 1).round().astype(int)[1:])
+    rows = np.unique(np.linspace(0, len(times) - 1, count + 1).round().astype(int)[1:])
     return {f"time {times[n]:g}": (recorded[:, n], drawn[:, n]) for n in rows}
 
 
 def _histograms(
     axis: Axes, recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"], span: tuple[float, float]
 ) -> None:
-    bins = np.linspace(*span, int(np.clip(2 * len(recorded) ** (1 / 3), 12, BINS)) + 1)
+    bins = np.linspace(*span, int(np.clip(2 * len(recorded) ** (1 / 3), 12, 50)) + 1)
     axis.hist(recorded, bins, density=True, color=RECORDED, alpha=0.3, label="recorded")
     axis.hist(drawn, bins, density=True, histtype="step", linewidth=1.8, color=LEARNED, label="model")
     outline(axis)
 
 
-def _range(values: Float[np.ndarray, " n"], percentiles: tuple[float, float]) -> tuple[float, float]:
-    low, high = np.percentile(values, percentiles)
+def _range(values: Float[np.ndarray, " n"]) -> tuple[float, float]:
+    """Where nearly all of the values are, with a margin."""
+    low, high = np.percentile(values, (0.1, 99.9))
     margin = 0.08 * (high - low) or 1.0
     return float(low - margin), float(high + margin)

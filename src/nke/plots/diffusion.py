@@ -21,13 +21,30 @@ from nke.plots.style import (
 from nke.plots.view import View, pair_axes, title
 from nke.systems import System
 
-ELLIPSES = 9  # a side
-
 
 def diffusion(
     model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
-    """a(x): a curve in one dimension; in more, the ellipse of one standard deviation that the noise spreads to."""
+    """Draws a(x): a curve in one dimension; in more, the ellipse of one standard deviation that the noise spreads to.
+
+    Args:
+        model: The model.
+        data: Trajectories that say where to draw; by default where the model's own data was.
+        truth: The true system, drawn beside the model.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes: one, or a panel for every two coordinates.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> axes = nke.plots.diffusion(model, data, truth=nke.systems.OrnsteinUhlenbeck(), figure=Figure())
+        >>> axes[0, 0].get_ylabel()
+        'diffusion a'
+    """
     view = View.of(model, data)
     return _curve(model, view, truth, figure) if model.dimension == 1 else _ellipses(model, view, truth, figure)
 
@@ -47,17 +64,18 @@ def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None
     return axes
 
 
-def _ellipses(model: Model, view: View, truth: System | None, figure: Canvas | None) -> AxesArray:
+def _ellipses(model: Model, view: View, truth: System | None, figure: Canvas | None, side: int = 9) -> AxesArray:
+    """Draws side × side ellipses in every plane of two coordinates, where there is data."""
     axes, pairs = pair_axes(model, figure)
-    cell = (view.high - view.low) / ELLIPSES
+    cell = (view.high - view.low) / side
     planes = []
     for i, j in pairs:
-        states, occupied = view.plane(i, j, ELLIPSES)
+        states, occupied = view.plane(i, j, side)
         planes.append(states[occupied])
     widest = [
         np.sqrt(model.diffusion(s)[:, [i, j], [i, j]]) / cell[[i, j]] for s, (i, j) in zip(planes, pairs, strict=True)
     ]
-    duration = _round_down((0.45 / max(float(np.percentile(w.max(axis=-1), 90)) for w in widest)) ** 2)
+    duration = round_down((0.45 / max(float(np.percentile(w.max(axis=-1), 90)) for w in widest)) ** 2)
     for axis, (i, j), states in zip(axes.flat, pairs, planes, strict=True):
         view.backdrop(axis, i, j)
         block = np.ix_([i, j], [i, j])
@@ -74,7 +92,7 @@ def _ellipses(model: Model, view: View, truth: System | None, figure: Canvas | N
 def _draw(
     axis: Axes, centres: Float[np.ndarray, "n 2"], covariances: Float[np.ndarray, "n 2 2"], colour: str, width: float
 ) -> None:
-    """The ellipses (x − c)ᵀ C⁻¹ (x − c) = 1: images of the unit circle under a root of C."""
+    """Draws the ellipses (x − c)ᵀ C⁻¹ (x − c) = 1: images of the unit circle under a root of C."""
     angle = np.linspace(0, 2 * np.pi, 61)
     circle = np.stack([np.cos(angle), np.sin(angle)])
     values, vectors = np.linalg.eigh(covariances)
@@ -83,7 +101,7 @@ def _draw(
     axis.plot(outline[:, 0].T, outline[:, 1].T, color=colour, linewidth=width)
 
 
-def _round_down(value: float) -> float:
-    """To one digit: 1, 2 or 5 times a power of ten."""
+def round_down(value: float) -> float:
+    """Rounds down to one digit: 1, 2 or 5 times a power of ten."""
     power = 10 ** np.floor(np.log10(value))
     return float(max(digit for digit in (1, 2, 5) if digit * power <= value * (1 + 1e-9)) * power)

@@ -9,13 +9,30 @@ from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, label, o
 from nke.plots.view import View, pair_axes, title
 from nke.systems import System
 
-ARROWS = 16  # a side
-
 
 def drift(
     model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
-    """f(x): a curve in one dimension, arrows in every plane of two coordinates in more."""
+    """Draws f(x): a curve in one dimension, arrows in every plane of two coordinates in more.
+
+    Args:
+        model: The model.
+        data: Trajectories that say where to draw; by default where the model's own data was.
+        truth: The true system, drawn beside the model.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes: one, or a panel for every two coordinates.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> axes = nke.plots.drift(model, data, truth=nke.systems.OrnsteinUhlenbeck(), figure=Figure())
+        >>> axes[0, 0].get_ylabel()
+        'drift'
+    """
     view = View.of(model, data)
     return _curve(model, view, truth, figure) if model.dimension == 1 else _fields(model, view, truth, figure)
 
@@ -34,10 +51,11 @@ def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None
     return axes
 
 
-def _fields(model: Model, view: View, truth: System | None, figure: Canvas | None) -> AxesArray:
+def _fields(model: Model, view: View, truth: System | None, figure: Canvas | None, side: int = 16) -> AxesArray:
+    """Draws side × side arrows in every plane of two coordinates, where there is data."""
     axes, pairs = pair_axes(model, figure)
     extent = view.high - view.low
-    fields = [_field(model, view, i, j) for i, j in pairs]
+    fields = [_field(model, view, i, j, side) for i, j in pairs]
     arrows = [np.hypot(*_arrows(f, extent, i, j)) for (i, j), (_, f, _) in zip(pairs, fields, strict=True)]
     longest = max(float(np.percentile(length, 95)) for length in arrows) or 1.0
     brightest = max(float(np.percentile(speed, 98)) for *_, speed in fields)
@@ -45,7 +63,7 @@ def _fields(model: Model, view: View, truth: System | None, figure: Canvas | Non
     for axis, (i, j), (states, f, speed) in zip(axes.flat, pairs, fields, strict=True):
         view.backdrop(axis, i, j)
         place = states[:, i], states[:, j]
-        size = {"angles": "uv", "scale": 0.8 * ARROWS * longest, "scale_units": "width", "width": 0.006, "pivot": "mid"}
+        size = {"angles": "uv", "scale": 0.8 * side * longest, "scale_units": "width", "width": 0.006, "pivot": "mid"}
         if truth is not None:
             true = _arrows(np.asarray(truth.drift(states)), extent, i, j)
             axis.quiver(*place, *true, color="0.45", **size | {"width": 0.012})
@@ -65,9 +83,9 @@ def _arrows(f: Float[np.ndarray, "n d"], extent: Float[np.ndarray, " d"], i: int
     return arrow / np.where(root > 0, root, 1)
 
 
-def _field(model: Model, view: View, i: int, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _field(model: Model, view: View, i: int, j: int, side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States in cells with data, the drift there, and its speed in the plane in standard deviations per time."""
-    states, occupied = view.plane(i, j, ARROWS)
+    states, occupied = view.plane(i, j, side)
     states = states[occupied]
     f = model.drift(states)
     return states, f, np.linalg.norm((f / model.coordinates.scale)[:, [i, j]], axis=-1)

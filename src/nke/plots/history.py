@@ -8,8 +8,29 @@ from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, outline
 
 
 def history(result: FitResult, *, figure: Canvas | None = None) -> AxesArray:
-    """Training and held-out loss of every stage; a dot marks the parameters that were kept."""
-    stages = {name: curve for name, curve in result.history.items() if not name.startswith("trial")}
+    """Draws training and held-out loss of every stage of a fit, with a dot at the parameters that were kept.
+
+    Trials, the short runs that only compare candidates, are left out.
+
+    Args:
+        result: What ``nke.fit`` returned, or ``nke.FitResult.load`` read.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes, one row with a column for each stage.
+
+    Raises:
+        InputError: If the result holds no history, as that of a model which was saved alone.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from nke.fitting.loop import Curve
+        >>> curve = Curve(np.array([200, 400]), np.array([1.0, 0.5]), np.array([1.1, 0.7]), best=1, seconds=2.0)
+        >>> axes = nke.plots.history(nke.FitResult(model, {"likelihood": curve}, {}), figure=Figure())
+        >>> axes[0, 0].get_title()
+        'likelihood'
+    """
+    stages = {name: curve for name, curve in result.history.items() if curve.kind != "trial"}
     if not stages:
         raise InputError("expected a fit with its history; save it with FitResult.save, or nke fit")
     axes = grid(figure, 1, len(stages))

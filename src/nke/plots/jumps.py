@@ -25,14 +25,30 @@ from nke.plots.style import (
 from nke.plots.view import View, pair_axes, title
 from nke.systems import System
 
-CELLS = 24  # a side
-STATES = 30  # whose laws are drawn besides the one in the middle
-
 
 def jump_rate(
     model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
-    """λ(x): a curve in one dimension, colours in every plane of two coordinates in more."""
+    """Draws λ(x): a curve in one dimension, colours in every plane of two coordinates in more.
+
+    Args:
+        model: The model.
+        data: Trajectories that say where to draw; by default where the model's own data was.
+        truth: The true system, drawn beside the model.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes: one, or a panel for every two coordinates.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> axes = nke.plots.jump_rate(model, data, figure=Figure())
+        >>> axes[0, 0].get_ylabel()
+        'jump rate'
+    """
     view = View.of(model, data)
     name = with_unit("jump rate", per_time(model, ""))
     if model.dimension > 1:
@@ -50,9 +66,12 @@ def jump_rate(
     return axes
 
 
-def _colours(model: Model, view: View, name: str, truth: System | None, figure: Canvas | None) -> AxesArray:
+def _colours(
+    model: Model, view: View, name: str, truth: System | None, figure: Canvas | None, side: int = 24
+) -> AxesArray:
+    """Draws side × side cells in every plane of two coordinates, where there is data."""
     axes, pairs = pair_axes(model, figure)
-    planes = [view.plane(i, j, CELLS) for i, j in pairs]
+    planes = [view.plane(i, j, side) for i, j in pairs]
     rates = [np.where(occupied, model.jump_rate(states), np.nan) for states, occupied in planes]
     top = max(float(np.nanmax(rate)) for rate in rates)
     drawn = None
@@ -77,9 +96,35 @@ def _contours(axis: Axes, states: np.ndarray, occupied: np.ndarray, rate: np.nda
 def jump_law(
     model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
-    """Density of the size of one jump in each coordinate, in the middle of the data (bold) and at states around."""
+    """Draws the density of the size of one jump in each coordinate, in the middle of the data (bold) and around.
+
+    Args:
+        model: The model.
+        data: Trajectories that say where to draw; by default where the model's own data was.
+        truth: The true system, drawn beside the model.
+        figure: The figure or subfigure to draw into; a new one by default.
+
+    Returns:
+        The axes, a panel for each coordinate.
+
+    Raises:
+        InputError: If the model has no jumps, or the data another number of coordinates.
+
+    Example:
+        A fitted model with jumps put in by hand:
+
+        >>> from dataclasses import replace
+        >>> from matplotlib.figure import Figure
+        >>> from nke.operators import Generator, PoissonJump
+        >>> law = nke.GaussianMixture([1.0], [[0.0]], [[[0.25]]])
+        >>> jump = PoissonJump.from_functions(lambda z: 0.5 + 0 * z[0], lambda z: law)
+        >>> with_jumps = Generator(model.generator.advection, model.generator.diffusion, jump)
+        >>> axes = nke.plots.jump_law(replace(model, generator=with_jumps), data, figure=Figure())
+        >>> axes[0, 0].get_ylabel()
+        'probability density'
+    """
     view = View.of(model, data)
-    law, around = model.jump_law(view.centre), model.jump_law(view.states[:STATES])
+    law, around = model.jump_law(view.centre), model.jump_law(view.states[:30])
     axes = panels(figure, len(shown(model)))
     for i, axis in zip(shown(model), axes.flat, strict=False):
         if not np.asarray(around.covariances)[..., i, i].any():

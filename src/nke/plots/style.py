@@ -13,12 +13,10 @@ Canvas = Any  # Figure or SubFigure
 AxesArray = np.ndarray
 
 RECORDED, LEARNED, FAINT = "black", "tab:orange", "0.85"
-MOST_COORDINATES = 4  # shown of a system with more
-PANEL = 3.4  # inches
 
 
-def grid(figure: Canvas | None, rows: int, columns: int, **options: Any) -> AxesArray:
-    """Axes (rows, columns) in the figure, or in a new one that is large enough."""
+def grid(figure: Canvas | None, rows: int, columns: int, panel: float = 3.4, **options: Any) -> AxesArray:
+    """Makes axes (rows, columns) in the figure, or in a new one; ``panel`` is the width of one in inches."""
     if figure is None:
         try:
             import matplotlib.pyplot as plt
@@ -26,13 +24,13 @@ def grid(figure: Canvas | None, rows: int, columns: int, **options: Any) -> Axes
             raise MissingPackageError("plots need matplotlib; install it with: pip install 'nke[plots]'") from error
         figure = plt.figure(layout="constrained")
     if hasattr(figure, "set_size_inches"):
-        size = PANEL if columns > 1 else 1.6 * PANEL
+        size = panel if columns > 1 else 1.6 * panel
         figure.set_size_inches(size * columns, (0.9 if columns > 1 else 0.75) * size * rows)
     return figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def panels(figure: Canvas | None, count: int) -> AxesArray:
-    """A grid for ``count`` panels; places that are left over stay empty."""
+    """Makes a grid for ``count`` panels; places that are left over stay empty."""
     columns = count if count <= 3 else 2 if count == 4 else 3
     axes = grid(figure, -(-count // columns), columns)
     for axis in axes.flat[count:]:
@@ -41,14 +39,17 @@ def panels(figure: Canvas | None, count: int) -> AxesArray:
 
 
 def label(model: Model, coordinate: int) -> str:
+    """Name and unit of a coordinate."""
     return with_unit(model.names[coordinate], model.units[coordinate])
 
 
 def with_unit(name: str, unit: str) -> str:
+    """A name with its unit in brackets, if it has one."""
     return f"{name} [{unit}]" if unit else name
 
 
 def time_label(model: Model) -> str:
+    """What stands on an axis of time."""
     return with_unit("time", model.unit_of_time)
 
 
@@ -68,19 +69,21 @@ def one_word(unit: str) -> str:
 
 
 def squared(unit: str) -> str:
+    """The square of a unit."""
     return f"{unit}²" if unit.isalpha() else f"({unit})²"
 
 
-def shown(model: Model) -> range:
-    """The coordinates that are drawn."""
-    return range(min(model.dimension, MOST_COORDINATES))
+def shown(model: Model, most: int = 4) -> range:
+    """The coordinates that are drawn: the first few."""
+    return range(min(model.dimension, most))
 
 
 def legend_beside(axes: AxesArray) -> None:
-    """The legend of the first panel, right of the last one in its row, where it hides nothing."""
+    """Puts the legend of the first panel right of the last one in its row, where it hides nothing."""
     handles, labels = axes[0, 0].get_legend_handles_labels()
     axes[0, -1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 
 def outline(axis: Axes) -> None:
+    """Takes away the upper and the right border."""
     axis.spines[["top", "right"]].set_visible(False)

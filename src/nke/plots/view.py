@@ -11,10 +11,6 @@ from nke.errors import InputError
 from nke.model import Model
 from nke.plots.style import FAINT, Axes, AxesArray, Canvas, label, panels, shown
 
-REACH = (0.5, 99.5)  # percentiles of the data
-MOST_POINTS = 5000  # of the data in the background
-LINE = 201
-
 
 @dataclass(frozen=True)
 class View:
@@ -26,24 +22,24 @@ class View:
     centre: Float[np.ndarray, " d"]
 
     @classmethod
-    def of(cls, model: Model, data: Trajectories | None) -> "View":
-        """Of the data; without any, of a normal cloud where the model's data was."""
+    def of(cls, model: Model, data: Trajectories | None, most: int = 5000) -> "View":
+        """Views at most ``most`` states of the data; without any, a normal cloud where the model's data was."""
         rng = np.random.default_rng(0)
         if data is None:
             states = model.coordinates.back(rng.standard_normal((2000, model.dimension)))
         else:
             require_same_coordinates(model, data)
             states = data.observed_states
-        if len(states) > MOST_POINTS:
-            states = states[rng.choice(len(states), MOST_POINTS, replace=False)]
-        low, high = np.percentile(states, REACH, axis=0)
+        if len(states) > most:
+            states = states[rng.choice(len(states), most, replace=False)]
+        low, high = np.percentile(states, (0.5, 99.5), axis=0)
         margin = 0.05 * np.where(high > low, high - low, 1.0)
         return cls(states, low - margin, high + margin, np.median(states, axis=0))
 
-    def line(self, i: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n d"]]:
+    def line(self, i: int, count: int = 201) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n d"]]:
         """Values of coordinate i, and the states along it with all others at their medians."""
-        values = np.linspace(self.low[i], self.high[i], LINE)
-        states = np.tile(self.centre, (LINE, 1))
+        values = np.linspace(self.low[i], self.high[i], count)
+        states = np.tile(self.centre, (count, 1))
         states[:, i] = values
         return values, states
 
@@ -62,11 +58,12 @@ class View:
         return states, held > 0
 
     def backdrop(self, axis: Axes, i: int, j: int) -> None:
+        """Draws the data in the plane of two coordinates behind everything else."""
         axis.plot(*self.states[:, [i, j]].T, ".", color=FAINT, markersize=1.5, zorder=0, rasterized=True)
         axis.set(xlim=(self.low[i], self.high[i]), ylim=(self.low[j], self.high[j]), box_aspect=1)
 
     def rug(self, axis: Axes, i: int) -> None:
-        """The density of the data along coordinate i, along the lower edge."""
+        """Draws the density of the data along coordinate i at the lower edge."""
         height, edges = np.histogram(self.states[:, i], bins=60, range=(self.low[i], self.high[i]))
         axis.stairs(
             0.15 * height / max(height.max(), 1), edges, fill=True, color=FAINT, transform=axis.get_xaxis_transform(),
@@ -76,6 +73,7 @@ class View:
 
 
 def require_same_coordinates(model: Model, data: Trajectories) -> None:
+    """Raises an ``InputError`` unless the data has as many coordinates as the model."""
     if data.dimension != model.dimension:
         raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
@@ -83,7 +81,7 @@ def require_same_coordinates(model: Model, data: Trajectories) -> None:
 
 
 def pair_axes(model: Model, figure: Canvas | None) -> tuple[AxesArray, list[tuple[int, int]]]:
-    """An axis for every two coordinates, with their names."""
+    """Makes an axis for every two coordinates, with their names."""
     pairs = list(combinations(shown(model), 2))
     axes = panels(figure, len(pairs))
     for axis, (i, j) in zip(axes.flat, pairs, strict=True):
@@ -92,4 +90,5 @@ def pair_axes(model: Model, figure: Canvas | None) -> tuple[AxesArray, list[tupl
 
 
 def title(model: Model, words: str) -> str:
+    """A title that says, where it applies, what the coordinates are that are not shown."""
     return words if model.dimension < 3 else f"{words}\nother coordinates at their mean nearby"
