@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test bench lint types layers unit verify clean
+.PHONY: demo test bench lint types layers unit verify rules clean
 
 demo: $(READY)
 	$(BIN)/nke demo
@@ -29,6 +29,10 @@ unit: $(READY)
 
 verify: $(READY)
 	$(BIN)/python -m benchmarks.validation
+
+# The table of thresholds in docs/decisions.md, from the code.
+rules: $(READY)
+	$(BIN)/python docs/write_rules.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nke needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11 ...")'

@@ -12,12 +12,14 @@ class CompilationClock:
     seconds: float = 0.0
 
     def hear(self, event: str, duration_secs: float, **kwargs: str | int) -> None:
+        """Adds the duration of an event if it belongs to compilation."""
         if event.startswith("/jax/core/compile/"):
             self.seconds += duration_secs
 
 
 @contextmanager
 def compilation_clock() -> Iterator[CompilationClock]:
+    """Measures the compilation in its context."""
     clock = CompilationClock()
     listener = clock.hear  # one object, so that it can be taken off again
     jax.monitoring.register_event_duration_secs_listener(listener)

@@ -179,14 +179,14 @@ class Equation:
         return "\n".join(self.lines())
 
     def latex(self) -> str:
-        """Writes the drift for typesetting.
+        r"""Writes the drift for typesetting.
 
         Returns:
             An ``aligned`` environment with a row for each learned coordinate.
 
         Example:
             >>> print(result.equation.latex().splitlines()[0])
-            \\begin{aligned}
+            \begin{aligned}
         """
         rows = []
         for name, terms in self.drift.items():
@@ -278,7 +278,7 @@ class Equation:
                 if a[i, j] != 0:
                     correlation = a[i, j] / volatility[i] / volatility[j]
                     words.append(f"correlation of {self.names[j]} and {self.names[i]} {correlation:.3g}")
-        return f"noise, root of its variance per unit time: {', '.join(words)}"
+        return f"noise, standard deviation per √time: {', '.join(words)}"
 
     def _jump_lines(self, jumps: JumpLaw) -> list[str]:
         per = f"per {self.unit_of_time}" if self.unit_of_time else "per unit time"

@@ -82,7 +82,10 @@ def fit(
     if checkpoint is not None:
         seen = data.transitions()
         scaling = (coordinates.shift, coordinates.scale, coordinates.time_unit)
-        store = Checkpoint(checkpoint, fingerprint(seen.x, seen.y, seen.step, method, jumps, seed, *scaling))
+        store = Checkpoint(
+            checkpoint,
+            fingerprint(seen.x, seen.y, seen.step, method, getattr(method, "rules", None), jumps, seed, *scaling),
+        )
     with progress_bar(progress) as begin, compilation_clock() as compilation:
         result = method.fit(data, coordinates, jumps, FitRun(seed, begin, store))
     result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))

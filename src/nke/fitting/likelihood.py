@@ -79,7 +79,7 @@ class Likelihood:
     networks: bool | None = None
     rule: TransitionRule = field(default_factory=ForwardPacket)
     schedule: Schedule | None = None
-    rules: SelectionRules = field(default_factory=SelectionRules)
+    rules: SelectionRules = field(default_factory=SelectionRules, repr=False)
 
     def __post_init__(self):
         if (

@@ -11,7 +11,7 @@ from nke.errors import InputError
 from nke.fitting.decisions import Decision
 from nke.fitting.jump_detection import QUESTION, TOPIC, detect_jumps, find_jumps
 from nke.fitting.packet_training import (
-    FACTORS,
+    NOISE_FORMS,
     Packing,
     initial_jump_network,
     train_advection,
@@ -66,7 +66,7 @@ class MomentMatching:
     depth: int = 2
     held_out: float = 0.1
     schedule: Schedule = field(default_factory=Schedule)
-    rules: SelectionRules = field(default_factory=SelectionRules)
+    rules: SelectionRules = field(default_factory=SelectionRules, repr=False)
 
     def __post_init__(self):
         if self.neighbours < 2 or self.components < 1 or self.width < 1 or self.depth < 1:
@@ -76,8 +76,8 @@ class MomentMatching:
             )
         if self.sensitivity <= 0 or self.smoothness < 0 or not 0 < self.held_out < 1:
             raise InputError("expected sensitivity > 0, smoothness ≥ 0 and held_out between 0 and 1")
-        if self.noise not in FACTORS:
-            raise InputError(f"expected noise to be one of {', '.join(FACTORS)}, but got {self.noise!r}")
+        if self.noise not in NOISE_FORMS:
+            raise InputError(f"expected noise to be one of {', '.join(NOISE_FORMS)}, but got {self.noise!r}")
 
     def with_training_steps(self, steps: int, data: Trajectories) -> "MomentMatching":
         """Gives the same method with another length of its trainings.

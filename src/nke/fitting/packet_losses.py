@@ -31,6 +31,7 @@ class AdvectionLoss(eqx.Module):
     """L_adv = Σ_c ‖μ̃_{n+1} − μ̃_n − s/2 (⟨f, G̃_{n+1}⟩ + ⟨f, G̃_n⟩)‖², in units of the drift's own size."""
 
     def __call__(self, drift, data: Particles, block: Int[Array, ""]) -> Float[Array, ""]:
+        """Computes the loss of one block of packets."""
         p = data.particles[block]
         f = jax.vmap(drift)
         trapezoid = data.step[p, None] / 2 * (f(data.x[p]) + f(data.y[p]))
@@ -46,7 +47,7 @@ class CovarianceGrowth(NamedTuple):
 
 
 def covariance_growth(advection: Advection, data: Particles) -> CovarianceGrowth:
-    """Computed once, since the drift is already learned; covariances with κ − 1, so that a is unbiased."""
+    """Computes the growth once, since the drift is already learned; covariances with κ − 1, so that a is unbiased."""
 
     def block_growth(block):
         p, members = data.particles[block], data.members[block]
@@ -74,6 +75,7 @@ class DiffusionLoss(eqx.Module):
     unit: Float[Array, "d d"]
 
     def __call__(self, factor, data: CovarianceGrowth, block: Int[Array, ""]) -> Float[Array, ""]:
+        """Computes the loss of one block of packets."""
         p, members = data.data.particles[block], data.data.members[block]
         a = jax.vmap(Diffusion(factor).tensor)
         spread = data.data.step[p, None, None] / 2 * (a(data.data.x[p]) + a(data.data.y[p]))
@@ -92,7 +94,7 @@ class JumpClouds(NamedTuple):
 
 
 def jump_clouds(advection: Advection, diffusion: Diffusion, data: Particles) -> JumpClouds:
-    """Targets x + χ (x' − x), relative to the packet's centre."""
+    """Computes packets and their targets x + χ (x' − x), relative to the packet's centre."""
 
     def block_clouds(block):
         p, members = data.particles[block], data.members[block]
@@ -118,6 +120,7 @@ class JumpLoss(eqx.Module):
     smoothness: float = eqx.field(static=True)
 
     def __call__(self, network: MixtureDensityNetwork, data: JumpClouds, block: Int[Array, ""]) -> Array:
+        """Computes the loss of one block of packets."""
         centre, width = data.centre[block], data.covariance[block]
         h = jax.vmap(network)(centre)
         target = data.target[block][:, :, None, :]
@@ -134,7 +137,7 @@ class JumpLoss(eqx.Module):
 
 
 def mean_square_velocity(data: Particles) -> Float[Array, " d"]:
-    """Mean square, over all packets, of the packet's mean velocity."""
+    """Computes the mean square, over all packets, of the packet's mean velocity."""
 
     def block_mean(block):
         p = data.particles[block]
@@ -145,5 +148,5 @@ def mean_square_velocity(data: Particles) -> Float[Array, " d"]:
 
 
 def mean_growth(growth: CovarianceGrowth) -> Float[Array, "d d"]:
-    """Mean of a over all packets: covariance growth per unit time."""
+    """Computes the mean of a over all packets: covariance growth per unit time."""
     return symmetrise(jnp.mean(growth.growth, axis=(0, 1))) / jnp.mean(growth.data.step)

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from nke.arrays import cholesky
 from nke.data import Coordinates, Transitions
 from nke.fitting.batches import Blocks
+from nke.fitting.initial_networks import FACTORS
 from nke.fitting.packet_losses import (
     AdvectionLoss,
     DiffusionLoss,
@@ -24,16 +25,13 @@ from nke.fitting.packet_losses import (
 from nke.fitting.training import Trainer
 from nke.operators import (
     Advection,
-    ConstantFactor,
-    DiagonalFactor,
     Diffusion,
     DriftNetwork,
-    FullFactor,
     MixtureDensityNetwork,
 )
 from nke.packets import build_packets, group_by_time
 
-FACTORS = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": DiagonalFactor}
+NOISE_FORMS = ("constant", "plain", "diagonal")  # those that need no size of the state
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def train_diffusion(
     Args:
         advection: The learned drift.
         calm: Packets without jumps, to train on and held out.
-        noise: Form of the noise, one of ``FACTORS``.
+        noise: Form of the noise, one of ``NOISE_FORMS``.
         width: Units of a layer.
         depth: Hidden layers.
         trainer: Runs the training.

@@ -13,7 +13,7 @@ class SelectionRules:
     """Thresholds and margins by which a fit chooses between models.
 
     The table of all fields, what each decides and what it rests on, is in ``docs/decisions.md``; it is written from
-    this class by ``python -m nke.fitting.rules``.
+    this class by ``make rules``.
 
     Example:
         >>> careful = nke.fitting.SelectionRules(jump_kurtosis=0.6)
@@ -231,7 +231,3 @@ class SelectionRules:
             for rule in fields(cls)
         ]
         return "\n".join(rows)
-
-
-if __name__ == "__main__":
-    print(SelectionRules.table())
