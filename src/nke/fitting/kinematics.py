@@ -7,6 +7,7 @@ import numpy as np
 
 from nke.data import Coordinates, Transitions
 from nke.errors import InputError
+from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
 from nke.operators import Fixed, KinematicConstraint
 
@@ -77,6 +78,25 @@ def likely_positions(some: Transitions, names: Sequence[str], rules: SelectionRu
         if gap[v] < rules.kinematic_gap * size[p]:
             found[name] = names[v]
     return found
+
+
+def position_hint(pairs: dict[str, str], rules: SelectionRules) -> Decision:
+    """Says that some coordinates seem to be positions of others.
+
+    Args:
+        pairs: Positions with their velocities.
+        rules: How much the motion may differ.
+
+    Returns:
+        The decision, with what to say to the fit.
+    """
+    return Decision(
+        "Are some coordinates positions of others?",
+        f"it seems so; then say kinetic={pairs}",
+        dict(pairs),
+        f"a coordinate that moves as another says, to {rules.kinematic_gap:.0%} of its motion",
+        "hint",
+    )
 
 
 def _check_speed(some: Transitions, p: int, v: int, names: Sequence[str], most: float) -> None:

@@ -5,29 +5,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.errors import InputError
-from nke.fitting.batches import TrainingData, float32, some_transitions, transition_blocks
+from nke.fitting.batches import TrainingData, some_transitions, transition_blocks
 from nke.fitting.candidate import LawFit, Problem
-from nke.fitting.decisions import Decision, Estimate, division
+from nke.fitting.decisions import Decision, division
+from nke.fitting.finish import finish
 from nke.fitting.form import JUMP_SHAPES, NOISE_FORMS, POLYNOMIAL_NOISE_FORMS
 from nke.fitting.initial_networks import InitialModel
 from nke.fitting.jump_detection import decide_jumps
-from nke.fitting.kinematics import kinematic_constraint, likely_positions
+from nke.fitting.kinematics import kinematic_constraint, likely_positions, position_hint
 from nke.fitting.result import FitResult
 from nke.fitting.rules import SelectionRules
 from nke.fitting.search import Search
-from nke.fitting.stochastic import CHUNK, Schedule
-from nke.fitting.training import FitRun, Trainer
-from nke.fitting.validity import jump_decisions, step_decision
-from nke.model import Model
-from nke.operators import ForwardPacket, Generator, TransitionRule
+from nke.fitting.stochastic import Schedule
+from nke.fitting.training import FitRun, Trainer, default_schedule
+from nke.operators import ForwardPacket, TransitionRule
 
 JumpDecision = Callable[[Transitions], tuple[bool, Decision]]
 
@@ -155,7 +150,7 @@ class Likelihood:
         decisions.append(why)
         trainer = Trainer(self.schedule or default_schedule(data.dimension, len(training), rules), run)
         if not self.kinetic and (pairs := likely_positions(some, data.names, rules)):
-            decisions.append(_hint(pairs, rules))
+            decisions.append(position_hint(pairs, rules))
         constraint = kinematic_constraint(self.kinetic or {}, self.invariant, data.names, some, coordinates, rules)
         initial = InitialModel(some, coordinates, found, self, run.seed, rules, constraint, data.names)
         skew = rules.large_motion_preference if found else 1.0
@@ -164,24 +159,12 @@ class Likelihood:
         prepared = time.perf_counter() - clock
         search = Search(problem)
         law = search.run()
-        decisions += [*initial.decisions, *search.decisions, self._choice(law)]
-        generator, kept = _pruned(law.generator, float32(initial.sample.x), rules) if found else (law.generator, None)
-        rule = problem.transition_rule(law.form)
-        model = Model(generator, coordinates, float(np.median(some.step)), data.names, data.units, rule)
-        unseen = some_transitions(checking, rules.averaged_transitions, run.seed)
-        if found:
-            decisions += jump_decisions(model, unseen, rules)
-        decisions.append(step_decision(model, unseen, rules))
-        equation = law.equation(data, coordinates)
-        return FitResult(
-            model,
-            trainer.history,
-            {"preparation": prepared, **trainer.timings()},
-            tuple(decisions),
-            equation if equation is None or kept is None else equation.with_jump_components(kept),
-            law.form,
-            _score(law, model, problem) if kept is None else _score_of(model, unseen),
-            rules,
+        step, unseen = float(np.median(some.step)), some_transitions(checking, rules.averaged_transitions, run.seed)
+        result = finish(law, problem, data, coordinates, step, unseen)
+        return replace(
+            result,
+            timings={"preparation": prepared, **trainer.timings()},
+            decisions=(*decisions, *initial.decisions, *search.decisions, self._choice(law), *result.decisions),
         )
 
     def _choice(self, law: LawFit) -> Decision:
@@ -196,56 +179,3 @@ class Likelihood:
             f"maximum likelihood of the transition density ({type(self.rule).__name__})",
             "method",
         )
-
-
-def default_schedule(dimension: int, transitions: int, rules: SelectionRules) -> Schedule:
-    """Chooses the length of training and its weight decay.
-
-    Functions of fewer variables are learned in fewer steps; little data in fewer still, and with more decay.
-
-    Args:
-        dimension: Of the state.
-        transitions: To train on.
-        rules: What was measured.
-
-    Returns:
-        The schedule.
-    """
-    share = transitions / rules.reference_transitions
-    steps = min(rules.steps_per_coordinate * dimension, rules.most_steps) * np.clip(share ** (1 / 3), 1 / 3, 1)
-    return Schedule(
-        max(CHUNK * round(steps / CHUNK), rules.least_steps),
-        weight_decay=min(rules.weight_decay / max(share, 1e-9) ** 0.5, rules.most_weight_decay),
-        patience=rules.patience,
-        particles=1024,
-    )
-
-
-def _hint(pairs: dict[str, str], rules: SelectionRules) -> Decision:
-    return Decision(
-        "Are some coordinates positions of others?",
-        f"it seems so; then say kinetic={pairs}",
-        dict(pairs),
-        f"a coordinate that moves as another says, to {rules.kinematic_gap:.0%} of its motion",
-        "hint",
-    )
-
-
-def _pruned(generator: Generator, x: Float[Array, "t d"], rules: SelectionRules) -> tuple[Generator, list[int] | None]:
-    """Without the components of the jump law that are hardly ever used, and which ones were kept if not all."""
-    network = generator.jump_network
-    share = np.asarray(jnp.mean(jax.vmap(lambda x: network(x)[1].weights)(x), axis=0))
-    keep = [k for k in range(network.components) if share[k] > rules.least_component_share]
-    if len(keep) == network.components:
-        return generator, None
-    return eqx.tree_at(lambda g: g.jump_network, generator, network.prune(keep)), keep
-
-
-def _score(law: LawFit, model: Model, problem: Problem) -> Estimate:
-    """Mean log density of the held-out transitions in the units of the model, from losses that are known."""
-    mean, error = Estimate.of(-np.asarray(problem.data.held_out.evaluated()[1]) * law.losses)
-    return Estimate(float(model.coordinates.log_density_back(mean, model.generator.free(model.dimension))), error)
-
-
-def _score_of(model: Model, part: Transitions) -> Estimate:
-    return Estimate.of(model.log_prob(part.y, part.x, part.step))

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from nke.errors import DivergenceError
 from nke.fitting.batches import Blocks
 from nke.fitting.checkpoint import Checkpoint
 from nke.fitting.optimiser import Outcome
-from nke.fitting.stochastic import Curve, Loss, Schedule, StageCheckpoint, StochasticGradient
+from nke.fitting.rules import SelectionRules
+from nke.fitting.stochastic import CHUNK, Curve, Loss, Schedule, StageCheckpoint, StochasticGradient
 from nke.progress import Progress, silent
 
 
@@ -116,3 +118,26 @@ class Trainer:
     def timings(self) -> dict[str, float]:
         """Gives the seconds of every part of the fit."""
         return self._seconds | {name: curve.seconds for name, curve in self.history.items()}
+
+
+def default_schedule(dimension: int, transitions: int, rules: SelectionRules) -> Schedule:
+    """Chooses the length of training and its weight decay.
+
+    Functions of fewer variables are learned in fewer steps; little data in fewer still, and with more decay.
+
+    Args:
+        dimension: Of the state.
+        transitions: To train on.
+        rules: What was measured.
+
+    Returns:
+        The schedule.
+    """
+    share = transitions / rules.reference_transitions
+    steps = min(rules.steps_per_coordinate * dimension, rules.most_steps) * np.clip(share ** (1 / 3), 1 / 3, 1)
+    return Schedule(
+        max(CHUNK * round(steps / CHUNK), rules.least_steps),
+        weight_decay=min(rules.weight_decay / max(share, 1e-9) ** 0.5, rules.most_weight_decay),
+        patience=rules.patience,
+        particles=1024,
+    )
