@@ -18,5 +18,5 @@ def test_frames(make):
 @pytest.mark.parametrize("index", [["time [s]"], ["trajectory", "trajectory"]])
 def test_a_name_in_the_index_and_again(index):
     wrong = to_pandas(ensemble()).set_index(index, drop=False)
-    with pytest.raises(ValueError, match="the frame: expected different names, but .* is in the index and again"):
+    with pytest.raises(ValueError, match=r"the frame: expected different names, but .* is in the index and again"):
         nke.read(wrong)
