@@ -85,17 +85,17 @@ def test_recovery_is_zero_for_the_truth_and_right_for_a_known_error():
 def test_progress_tells_of_all_transitions_and_intervals():
     heard = {}
 
-    def stage(name, total):
+    def begin(name, total):
         heard[name] = [total, 0]
         return lambda steps: heard[name].__setitem__(1, heard[name][1] + steps)
 
     system = OrnsteinUhlenbeck()
     model, data = true_model(system, 0.02), system.simulate(3, seed=0, times=[0, 0.1, 0.2])
-    shown = nke.evaluate(model, data, stage=stage)
+    shown = nke.evaluate(model, data, progress=begin)
     assert heard == {"scoring": [6, 6], "simulating": [2, 2]}
     assert shown == nke.evaluate(model, data)
     ragged = nke.Trajectories([s[: 2 + (i > 0)] for i, s in enumerate(data.states)], 0.1)
-    simulate_like(model, ragged, stage=stage)
+    simulate_like(model, ragged, progress=begin)
     assert heard["simulating"] == [10, 10]
 
 

@@ -23,7 +23,11 @@ def test_unsorted_rows_get_a_note(tmp_path):
 
 
 def test_a_warning_is_a_note(recorded, monkeypatch):
-    monkeypatch.setattr(nke.cli.info, "_data", lambda *asked: warnings.warn("beware", stacklevel=1) or {"kind": 1})
+    def warn(*asked):
+        warnings.warn("beware", stacklevel=1)
+        return nke.Trajectories([1.0, 2.0], 0.1)
+
+    monkeypatch.setattr(nke.cli.info, "load_data", warn)
     assert run("info", recorded).stderr == "note: beware\n"
 
 
