@@ -1,6 +1,7 @@
 """Array shapes in annotations are enforced in tests; exact comparisons run in double precision."""
 
 import os
+import re
 from pathlib import Path
 
 # Tests compile much and compute little: skip the compiler's expensive passes, and share what is compiled between the
@@ -33,7 +34,7 @@ def names_in_examples(request: pytest.FixtureRequest):
 
     given = {"np": np, "nke": nke}
     source = "".join(example.source for example in request.node.dtest.examples)
-    if any(name in source for name in ("data", "result", "model")):
+    if re.search(r"(?<!\.)\b(data|result|model)\b", source):  # as a name, not as in nke.data
         given |= request.getfixturevalue("small_fit")
     request.node.dtest.globs.update(
         {name: value for name, value in given.items() if name not in request.node.dtest.globs}

@@ -6,7 +6,7 @@ Example:
     >>> def callback(name, total):
     ...     print(f"{name}: {total} in all")
     ...     return lambda amount: print(f"{amount} more")
-    >>> data = nke.systems.OrnsteinUhlenbeck().simulate(5, seed=0, times=[0.0, 0.1, 0.2], progress=callback)
+    >>> paths = nke.systems.OrnsteinUhlenbeck().simulate(5, seed=0, times=[0.0, 0.1, 0.2], progress=callback)
     simulating: 2 in all
     1 more
     1 more

@@ -211,8 +211,9 @@ def test_select(lengths, indices, chosen):
 
 
 def test_select_nothing():
-    with pytest.raises(ValueError, match="at least one of 3 trajectories"):
-        Trajectories(X3, 1).select([False] * 3)
+    for nothing in ([False] * 3, [], slice(0)):
+        with pytest.raises(ValueError, match="at least one of 3 trajectories"):
+            Trajectories(X3, 1).select(nothing)
 
 
 @settings(deadline=None, max_examples=50)

@@ -111,6 +111,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path, 
 
 
 @pytest.mark.parametrize("ending", ["csv", "npz", "npy", "parquet", "h5", "nc"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # h5netcdf, closing a broken file
 def test_changed_bytes_never_surface_as_errors_of_a_library(tmp_path, ending):
     path, rng = tmp_path / f"data.{ending}", np.random.default_rng(0)
     nke.write(ragged(), path)

@@ -175,7 +175,7 @@ class Trajectories:
             >>> len(nke.Trajectories(np.zeros((5, 3, 1)), 0.5).select([0, 4]))
             2
         """
-        picked = indices if isinstance(indices, slice) else np.asarray(indices)
+        picked: Any = indices  # whatever NumPy can index with
         chosen = np.atleast_1d(np.arange(len(self))[picked])
         if len(chosen) == 0:
             raise InputError(f"expected to select at least one of {len(self)} trajectories, but got none")

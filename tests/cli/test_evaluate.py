@@ -1,0 +1,20 @@
+"""``nke evaluate``: score, and distances of paths where they can be compared."""
+
+import pytest
+
+import nke
+from command_line import refused, run, told
+
+
+def test_scores(fitted, recorded, tmp_path):
+    found = told("evaluate", fitted, recorded, "--time", "hours")
+    data = nke.read(recorded, time="hours")
+    assert found == {"score": pytest.approx(nke.load(fitted).score(data)), "transitions": len(data.transitions())}
+    ensemble = tmp_path / "ensemble.csv"
+    run("simulate", "ornstein-uhlenbeck", "-o", ensemble, "--trajectories", 3, "--duration", 1, "--interval", 0.25)
+    assert set(told("evaluate", fitted, ensemble)) > {"score", "mean_mse", "covariance_mse", "wasserstein"}
+    assert "Wasserstein" in run("evaluate", fitted, ensemble).stdout
+
+
+def test_no_model(recorded):
+    assert "not a model" in refused(run("evaluate", recorded, recorded, "--time", "hours"))

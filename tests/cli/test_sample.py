@@ -1,0 +1,33 @@
+"""``nke sample``: paths like recorded ones, or from one state."""
+
+import numpy as np
+import pytest
+
+import nke
+from command_line import refused, run, told
+
+
+def test_like_data_and_from_a_state(fitted, recorded, tmp_path):
+    told("sample", fitted, "-o", tmp_path / "a.csv", "--like", recorded, "--seed", 3)
+    paths = nke.read(tmp_path / "a.csv")
+    assert (len(paths), paths.names, paths.units, paths.unit_of_time) == (12, ("size",), ("µm",), "h")
+    start = ("--start", "0.5", "--duration", 1, "--interval", 0.25, "--paths", 3)
+    for name, seed in (("b.csv", 1), ("c.npz", 1), ("d.csv", 2)):
+        assert told("sample", fitted, "-o", tmp_path / name, *start, "--seed", seed)["paths"] == 3
+    b, c, d = (np.asarray(nke.read(tmp_path / name).states) for name in ("b.csv", "c.npz", "d.csv"))
+    assert b.shape == (3, 5, 1)
+    np.testing.assert_array_equal(b, c)
+    assert (b[:, 1:] != d[:, 1:]).all()
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(tmp_path):
+    start = ("--start", "0", "--duration", 1)
+    assert "ends in one of" in refused(run("sample", tmp_path / "none.nke", "-o", tmp_path / "a.xls", *start))
+
+
+@pytest.mark.parametrize(
+    ("duration", "interval"), [("inf", "1"), ("nan", "1"), ("1", "0"), ("1", "2"), ("1", "1e-300")]
+)
+def test_times_that_make_no_sense_are_refused(fitted, tmp_path, duration, interval):
+    asked = ("--start", "0", "--duration", duration, "--interval", interval)
+    assert "0 < interval ≤ duration" in refused(run("sample", fitted, "-o", tmp_path / "a.csv", *asked))
