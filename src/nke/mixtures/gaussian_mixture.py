@@ -326,7 +326,7 @@ class GaussianMixture(eqx.Module):
 
 
 def _log_sum_exp(a: Float[Array, "*batch k"]) -> Float[Array, "*batch"]:
-    """log Σ exp over the last axis; the maximum is subtracted, all −∞ gives −∞."""
+    """Computes log Σ exp over the last axis; the maximum is subtracted, all −∞ gives −∞."""
     xp = namespace(a)
     top = xp.asarray(xp.max(a, axis=-1))
     some = top > -xp.inf
