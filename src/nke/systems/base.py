@@ -271,7 +271,14 @@ class System(ABC):
         initial: ArrayLike | None = None,
         report: Callable[[int], None] = lambda records: None,
     ) -> Float[np.ndarray, "trajectories n d"]:
-        """Simulates the bare array of states behind ``simulate``, with the same arguments.
+        """Simulates the bare array of states behind ``simulate``.
+
+        Args:
+            trajectories: As in ``simulate``.
+            seed: As in ``simulate``.
+            times: As in ``simulate``.
+            initial: As in ``simulate``.
+            report: As in ``simulate``.
 
         Returns:
             States, shape (trajectories, n, d).

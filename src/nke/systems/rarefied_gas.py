@@ -331,9 +331,15 @@ class RarefiedGas(System):
         *,
         method: str = "lazy",
     ) -> Float[np.ndarray, "trajectories n d"]:
-        """Simulates the bare array of states behind ``simulate``, with the same arguments.
+        """Simulates the bare array of states behind ``simulate``, trajectory by trajectory.
 
-        Trajectories are simulated one after the other, so that ``report`` receives all records at the end.
+        Args:
+            trajectories: As in ``simulate``.
+            seed: As in ``simulate``.
+            times: As in ``simulate``.
+            initial: As in ``simulate``.
+            report: As in ``simulate``.
+            method: As in ``simulate``.
 
         Returns:
             States, shape (trajectories, n, 6).
