@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+LONGEST_STEP = 1 / 256  # of the splitting, in units of the well's own time
+
 
 @dataclass(frozen=True)
 class CubicWell:
@@ -101,8 +103,8 @@ class CubicWell:
 
 
 def _parts(step: float) -> int:
-    """Number of splitting steps, each at most 1/256 of the well's own time."""
-    return 2 ** max(1, int(np.ceil(np.log2(step * 256))))
+    """Number of splitting steps: a power of two, at least two."""
+    return 2 ** max(1, int(np.ceil(np.log2(step / LONGEST_STEP))))
 
 
 def _flow(x: Float[np.ndarray, "*n"], time: float) -> Float[np.ndarray, "*n"]:
