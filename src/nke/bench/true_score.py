@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from nke.data import Transitions
+from nke.errors import UnavailableError
 from nke.mixtures import GaussianMixture
 from nke.operators import Advection, Diffusion, ForwardPacket, Generator, PoissonJump
 from nke.systems import System
@@ -15,7 +16,7 @@ def true_log_prob(system: System, part: Transitions) -> Float[np.ndarray, " t"]:
     """Scores the true law: exactly where the system knows its transition density, otherwise by simulated sub-steps."""
     try:
         return system.log_prob(part.y, part.x, part.step)
-    except NotImplementedError:
+    except UnavailableError:
         return simulated_log_prob(system, part)
 
 
@@ -54,7 +55,7 @@ def simulated_log_prob(
 def true_generator(system: System) -> Generator:
     """Makes operators of the system's own coefficients."""
     if system.has_jumps and not isinstance(system.jump_law(np.zeros(system.dimension)), GaussianMixture):
-        raise NotImplementedError(f"the jump law of {system!r} is no Gaussian mixture")
+        raise UnavailableError(f"the jump law of {system!r} is no Gaussian mixture")
 
     def law(x: Float[Array, " d"]):
         return system.jump_law(x)

@@ -5,21 +5,16 @@ from jaxtyping import Float
 
 from nke.arrays import log_normal_density, outer
 
-RESTARTS = 4
-ITERATIONS = 500
-TOLERANCE = 1e-8
-RIDGE = 1e-6  # of the total variance: keeps a component from collapsing on one point
-
 
 def maximum_likelihood(
     points: Float[np.ndarray, "n d"], components: int, seed: int
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k d"], Float[np.ndarray, "k d d"]]:
-    """Weights, means, covariances of the best of a few seeded starts."""
+    """Fits weights, means and covariances: the most likely of four seeded starts, in order of falling weight."""
     rng = np.random.default_rng(seed)
     spread = points.std(axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     white = (points - points.mean(axis=0)) / scale
-    runs = [_climb(white, _k_means_plus_plus(white, components, rng)) for _ in range(RESTARTS)]
+    runs = [_climb(white, _k_means_plus_plus(white, components, rng)) for _ in range(4)]
     _, weights, means, covariances = max(runs, key=lambda run: run[0])
     order = np.argsort(-weights)
     return (
@@ -32,7 +27,7 @@ def maximum_likelihood(
 def _k_means_plus_plus(
     points: Float[np.ndarray, "n d"], components: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "k d"]:
-    """Starting means, each drawn with probability ∝ squared distance to those already chosen."""
+    """Draws starting means, each with probability ∝ squared distance to those already chosen."""
     centres = [points[rng.integers(len(points))]]
     distance = np.full(len(points), np.inf)
     for _ in range(components - 1):
@@ -43,13 +38,17 @@ def _k_means_plus_plus(
     return np.stack(centres)
 
 
-def _climb(points: Float[np.ndarray, "n d"], means: Float[np.ndarray, "k d"]):
+def _climb(
+    points: Float[np.ndarray, "n d"], means: Float[np.ndarray, "k d"]
+) -> tuple[float, Float[np.ndarray, " k"], Float[np.ndarray, "k d"], Float[np.ndarray, "k d d"]]:
+    """Alternates expectation and maximisation until the mean log-likelihood, which comes first, stops rising."""
+    ridge = 1e-6  # of the total variance: keeps a component from collapsing on one point
     n, d = points.shape
     k = len(means)
     weights = np.full(k, 1.0 / k)
-    covariances = np.broadcast_to(np.eye(d), (k, d, d)) * max(points.var(), RIDGE)
+    covariances = np.broadcast_to(np.eye(d), (k, d, d)) * max(points.var(), ridge)
     score = previous = -np.inf
-    for _ in range(ITERATIONS):
+    for _ in range(500):
         joint = np.log(weights) + log_normal_density(points[:, None, :] - means, covariances)
         evidence = np.logaddexp.reduce(joint, axis=1)
         score = float(evidence.mean())
@@ -60,8 +59,8 @@ def _climb(points: Float[np.ndarray, "n d"], means: Float[np.ndarray, "k d"]):
         means = share.T @ points / mass[:, None]
         centred = points[:, None, :] - means
         covariances = np.einsum("nk,nki,nkj->kij", share, centred, centred) / mass[:, None, None]
-        covariances = covariances + RIDGE * np.eye(d)
-        if score - previous < TOLERANCE:
+        covariances = covariances + ridge * np.eye(d)
+        if score - previous < 1e-8:
             break
         previous = score
     return score, weights, means, covariances

@@ -1,11 +1,10 @@
 """The type of a (batch of) Gaussian mixture(s), p(x) = Σ_k π_k G_{μ_k,Σ_k}(x)."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from nke.arrays import Array, as_numbers, cholesky, log_normal_density, namespace, outer
 from nke.errors import InputError
@@ -18,16 +17,27 @@ class GaussianMixture(eqx.Module):
     A zero covariance is allowed and means a point mass (the "no jump" part of a jump law).
     NumPy in, float64 NumPy out; with JAX arrays every method can be traced and differentiated.
 
-    >>> mixture = GaussianMixture([0.9, 0.1], [[0.0], [1.0]], [[[0.01]], [[0.04]]])
-    >>> float(round(mixture.mean[0], 3)), float(round(mixture.covariance[0, 0], 3))
-    (0.1, 0.103)
+    Args:
+        weights: Weights π_k ≥ 0 that sum to one, shape (..., K).
+        means: Means μ_k, shape (..., K, d).
+        covariances: Covariance matrices Σ_k (not standard deviations), shape (..., K, d, d).
+
+    Raises:
+        InputError: The shapes do not fit each other, or (for NumPy input) a value is not finite, the weights do not
+            sum to one, or a covariance is not symmetric and positive semi-definite.
+        InputTypeError: An argument does not consist of real numbers.
+
+    Example:
+        >>> mixture = GaussianMixture([0.9, 0.1], [[0.0], [1.0]], [[[0.01]], [[0.04]]])
+        >>> float(round(mixture.mean[0], 3)), float(round(mixture.covariance[0, 0], 3))
+        (0.1, 0.103)
     """
 
     weights: Float[Array, "*batch k"]
     means: Float[Array, "*batch k d"]
     covariances: Float[Array, "*batch k d d"]
 
-    def __init__(self, weights: Any, means: Any, covariances: Any):
+    def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike):
         self.weights = as_numbers(weights, "weights")
         self.means = as_numbers(means, "means")
         self.covariances = as_numbers(covariances, "covariances")
@@ -61,14 +71,49 @@ class GaussianMixture(eqx.Module):
             raise InputError("expected positive semi-definite covariances, but one has a negative eigenvalue")
 
     @classmethod
-    def point(cls, x: Float[Array, "*batch d"]) -> "GaussianMixture":
-        """δ_x as a mixture: one component of zero width."""
-        xp = namespace(x)
-        return cls(xp.ones_like(x[..., :1]), x[..., None, :], xp.zeros_like(outer(x, x)[..., None, :, :]))
+    def point(cls, x: ArrayLike) -> "GaussianMixture":
+        """Makes the point mass δ_x: one component of zero width.
+
+        Args:
+            x: Where the mass lies, shape (..., d).
+
+        Returns:
+            A mixture of one component for each point.
+
+        Example:
+            >>> GaussianMixture.point([1.0, 2.0]).covariance.tolist()
+            [[0.0, 0.0], [0.0, 0.0]]
+        """
+        place = as_numbers(x, "x")
+        xp = namespace(place)
+        return cls(
+            xp.ones_like(place[..., :1]), place[..., None, :], xp.zeros_like(outer(place, place)[..., None, :, :])
+        )
 
     @classmethod
-    def fit(cls, points: Any, components: int, seed: int = 0) -> "GaussianMixture":
-        """The projection Π_K of an empirical measure: moments for K = 1, maximum likelihood for K > 1."""
+    def fit(cls, points: ArrayLike, components: int, seed: int = 0) -> "GaussianMixture":
+        """Fits a mixture to points: the paper's projection Π_K of an empirical measure.
+
+        One component takes the mean and covariance of the points; more are fitted by maximum likelihood
+        (expectation–maximisation, the best of four seeded starts), in order of falling weight.
+
+        Args:
+            points: Points, shape (n, d).
+            components: Number K of components.
+            seed: Seed of the starting means.
+
+        Returns:
+            The fitted mixture.
+
+        Raises:
+            InputError: The points are not finite or not of shape (n, d), or there are fewer points than components.
+
+        Example:
+            >>> points = np.random.default_rng(0).normal(size=(200, 1)) + np.repeat([[0.0], [9.0]], [150, 50], axis=0)
+            >>> mixture = GaussianMixture.fit(points, components=2, seed=0)
+            >>> mixture.weights.round(2).tolist(), mixture.means.round(0).tolist()
+            ([0.75, 0.25], [[0.0], [9.0]])
+        """
         points = np.asarray(as_numbers(points, "points"))
         if points.ndim != 2 or not np.isfinite(points).all():
             raise InputError(f"expected finite points of shape (n, d), but got shape {points.shape}")
@@ -81,37 +126,86 @@ class GaussianMixture(eqx.Module):
 
     @property
     def components(self) -> int:
+        """Number K of components.
+
+        Example:
+            >>> GaussianMixture([0.5, 0.5], [[0.0], [1.0]], np.ones((2, 1, 1))).components
+            2
+        """
         return self.means.shape[-2]
 
     @property
     def dimension(self) -> int:
+        """Number d of coordinates.
+
+        Example:
+            >>> GaussianMixture.point([1.0, 2.0, 3.0]).dimension
+            3
+        """
         return self.means.shape[-1]
 
     @property
     def mean(self) -> Float[Array, "*batch d"]:
+        """Mean Σ_k π_k μ_k, shape (..., d).
+
+        Example:
+            >>> GaussianMixture([0.25, 0.75], [[0.0], [4.0]], np.ones((2, 1, 1))).mean.tolist()
+            [3.0]
+        """
         return (self.weights[..., None] * self.means).sum(axis=-2)
 
     @property
     def covariance(self) -> Float[Array, "*batch d d"]:
+        """Covariance Σ_k π_k (Σ_k + (μ_k − μ)(μ_k − μ)ᵀ) around the mean μ, shape (..., d, d).
+
+        Example:
+            >>> GaussianMixture([0.25, 0.75], [[0.0], [4.0]], np.ones((2, 1, 1))).covariance.tolist()
+            [[4.0]]
+        """
         centred = self.means - self.mean[..., None, :]
         spread = self.covariances + outer(centred, centred)
         return (self.weights[..., None, None] * spread).sum(axis=-3)
 
     def moments(self) -> tuple[Float[Array, "*batch d"], Float[Array, "*batch d d"]]:
-        """Mean and covariance: the projection Π₁ of the mixture."""
+        """Computes mean and covariance: the projection Π₁ of the mixture.
+
+        Returns:
+            The mean, shape (..., d), and the covariance, shape (..., d, d).
+
+        Example:
+            >>> mean, covariance = GaussianMixture([0.5, 0.5], [[-1.0], [1.0]], np.zeros((2, 1, 1))).moments()
+            >>> mean.tolist(), covariance.tolist()
+            ([0.0], [[1.0]])
+        """
         return self.mean, self.covariance
 
-    def log_prob(self, x: Any) -> Float[Array, "*points"]:
-        """log p(x) for x of shape (..., d); leading axes broadcast against the batch of the mixture."""
-        x = as_numbers(x, "x")
-        if x.shape[-1:] != (self.dimension,):
-            raise InputError(f"expected points of shape (..., {self.dimension}), but got {x.shape}")
+    def log_prob(self, x: ArrayLike) -> Float[Array, "*points"]:
+        """Computes the logarithm of the density, log p(x).
+
+        Args:
+            x: Points, shape (..., d); leading axes broadcast against the batch of the mixture.
+
+        Returns:
+            Log density at each point, shape (...).
+
+        Raises:
+            InputError: The points have another dimension, or (for NumPy mixtures) a component is a point mass or
+                otherwise singular and so has no density.
+
+        Example:
+            >>> standard = GaussianMixture([1.0], [[0.0]], [[[1.0]]])
+            >>> standard.log_prob([[0.0], [1.0]]).round(3).tolist()
+            [-0.919, -1.419]
+        """
+        points = as_numbers(x, "x")
+        if points.shape[-1:] != (self.dimension,):
+            raise InputError(f"expected points of shape (..., {self.dimension}), but got {points.shape}")
         if isinstance(self.weights, np.ndarray):
             self._refuse_point_masses()
         xp = namespace(self.means)
-        density = log_normal_density(x[..., None, :] - self.means, self.covariances)
+        density = log_normal_density(points[..., None, :] - self.means, self.covariances)
         log_weights = xp.log(xp.where(self.weights > 0, self.weights, 1.0))
-        present = (self.weights > 0) & ~xp.any(xp.isinf(x), axis=-1)[..., None]
+        present = (self.weights > 0) & ~xp.any(xp.isinf(points), axis=-1)[..., None]
         return _log_sum_exp(xp.where(present, log_weights + density, -xp.inf))
 
     def _refuse_point_masses(self):
@@ -122,7 +216,20 @@ class GaussianMixture(eqx.Module):
             )
 
     def sample(self, count: int, seed: int | np.random.Generator) -> Float[np.ndarray, "count *batch d"]:
-        """``count`` draws from each mixture of the batch."""
+        """Draws samples from each mixture of the batch.
+
+        Args:
+            count: Number of draws.
+            seed: A seed, or a NumPy generator that is advanced.
+
+        Returns:
+            Samples, shape (count, ..., d).
+
+        Example:
+            >>> coin = GaussianMixture([0.5, 0.5], [[0.0], [1.0]], np.zeros((2, 1, 1)))
+            >>> coin.sample(6, seed=0)[:, 0].tolist()
+            [1.0, 0.0, 0.0, 0.0, 1.0, 1.0]
+        """
         rng = np.random.default_rng(seed)
         weights, means = np.asarray(self.weights), np.asarray(self.means)
         lower = cholesky(np.asarray(self.covariances))
@@ -135,7 +242,23 @@ class GaussianMixture(eqx.Module):
         return means[index] + (lower[index] @ noise[..., None])[..., 0]
 
     def convolve(self, other: "GaussianMixture") -> "GaussianMixture":
-        """Law of the sum of two independent variables: weights multiply, means and covariances add."""
+        """Computes the law of the sum of two independent variables: weights multiply, means and covariances add.
+
+        Args:
+            other: A mixture of the same dimension; batch axes broadcast.
+
+        Returns:
+            The convolution, with ``self.components * other.components`` components.
+
+        Raises:
+            InputError: The mixtures have different dimensions.
+
+        Example:
+            >>> jump = GaussianMixture([0.9, 0.1], [[0.0], [1.0]], np.zeros((2, 1, 1)))
+            >>> packet = GaussianMixture([1.0], [[0.5]], [[[0.01]]])
+            >>> packet.convolve(jump).means.tolist()
+            [[0.5], [1.5]]
+        """
         if self.dimension != other.dimension:
             raise InputError(f"expected a mixture of dimension {self.dimension}, but got dimension {other.dimension}")
         xp = namespace(self.means)
@@ -150,24 +273,60 @@ class GaussianMixture(eqx.Module):
         )
 
     def marginal(self, *axes: int) -> "GaussianMixture":
-        """Law of the chosen coordinates, in the order given."""
+        """Computes the law of some of the coordinates.
+
+        Args:
+            *axes: Numbers of the coordinates, in the order wanted.
+
+        Returns:
+            The mixture of these coordinates.
+
+        Example:
+            >>> GaussianMixture.point([1.0, 2.0, 3.0]).marginal(2, 0).mean.tolist()
+            [3.0, 1.0]
+        """
         index = np.asarray(axes)
         return GaussianMixture(
             self.weights, self.means[..., index], self.covariances[..., index[:, None], index[None, :]]
         )
 
-    def affine(self, shift: Float[Array, " d"], scale: Float[Array, " d"]) -> "GaussianMixture":
-        """Law of shift + scale·X, coordinate by coordinate: a change of units."""
-        return GaussianMixture(self.weights, shift + scale * self.means, self.covariances * outer(scale, scale))
+    def affine(self, shift: ArrayLike, scale: ArrayLike) -> "GaussianMixture":
+        """Computes the law of shift + scale·X, coordinate by coordinate: a change of units.
+
+        Args:
+            shift: What is added to each coordinate, shape (d,).
+            scale: What each coordinate is multiplied by first, shape (d,).
+
+        Returns:
+            The mixture in the new units.
+
+        Example:
+            >>> celsius = GaussianMixture([1.0], [[20.0]], [[[4.0]]])
+            >>> fahrenheit = celsius.affine([32.0], [1.8])
+            >>> fahrenheit.mean.tolist(), fahrenheit.covariance.round(2).tolist()
+            ([68.0], [[12.96]])
+        """
+        offset, factor = as_numbers(shift, "shift"), as_numbers(scale, "scale")
+        return GaussianMixture(self.weights, offset + factor * self.means, self.covariances * outer(factor, factor))
 
     def numpy(self) -> "GaussianMixture":
-        """The same mixture in float64 NumPy, with weights normalised to double precision."""
+        """Converts the mixture to float64 NumPy, with weights normalised to double precision.
+
+        Returns:
+            The same mixture, as NumPy arrays.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> single = GaussianMixture(jnp.ones(1), jnp.zeros((1, 2)), jnp.eye(2)[None])
+            >>> single.numpy().means.dtype
+            dtype('float64')
+        """
         weights, means, covariances = (np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(self))
         return GaussianMixture(weights / weights.sum(axis=-1, keepdims=True), means, covariances)
 
 
 def _log_sum_exp(a: Float[Array, "*batch k"]) -> Float[Array, "*batch"]:
-    """log Σ exp over the last axis; the maximum is subtracted, all −∞ gives −∞."""
+    """Computes log Σ exp over the last axis; the maximum is subtracted, all −∞ gives −∞."""
     xp = namespace(a)
     top = xp.asarray(xp.max(a, axis=-1))
     some = top > -xp.inf

@@ -9,39 +9,86 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from nke.errors import InputError
 
-CENTRES = 256  # packets per time step
-POOLED_CENTRES = 64  # packets per neighbourhood of the pooled cloud
-OVERLAP = 8  # packets that hold a particle, on average, in the pooled cloud
+PACKETS_PER_TIME_STEP = 256
+PACKETS_PER_NEIGHBOURHOOD = 64  # of the pooled cloud
+PACKETS_PER_PARTICLE = 8  # that hold it, on average, in the pooled cloud
 
 
 class Packets(NamedTuple):
-    particles: Int[np.ndarray, "blocks particles"]  # transitions of each block (padded with repeats)
-    members: Int[np.ndarray, "blocks packets neighbours"]  # positions within the block
+    """Gaussian packets in blocks: which transitions belong to each block, and which of them form a packet.
+
+    Attributes:
+        particles: Numbers of the transitions of each block, padded with repeats, shape (blocks, particles).
+        members: Positions within the block of the particles of each packet, shape (blocks, packets, neighbours).
+
+    Example:
+        >>> from nke.packets import build_packets
+        >>> states = np.arange(100.0)[:, None]
+        >>> packets = build_packets(states, None, neighbours=3, rng=np.random.default_rng(0))
+        >>> first = packets.particles[0][packets.members[0, 0]]  # transitions of the first packet
+        >>> np.ptp(states[first])
+        np.float64(2.0)
+    """
+
+    particles: Int[np.ndarray, "blocks particles"]
+    members: Int[np.ndarray, "blocks packets neighbours"]
 
 
-def group_by_time(time: Float[np.ndarray, " t"], step: Float[np.ndarray, " t"]) -> Int[np.ndarray, " t"]:
-    """Number of the time step that each transition starts at; times equal to a millionth of a step agree."""
-    ticks = np.round((time - time.min()) / (1e-6 * np.median(step)))
+def group_by_time(time: ArrayLike, step: ArrayLike) -> Int[np.ndarray, " t"]:
+    """Numbers the time steps that transitions start at; times equal to a millionth of a step agree.
+
+    Args:
+        time: When each transition starts, shape (t,).
+        step: How long it takes, shape (t,).
+
+    Returns:
+        Number of the time step of each transition, in order of time, shape (t,).
+
+    Example:
+        >>> group_by_time([0.0, 0.1, 0.2, 0.0, 0.1], np.full(5, 0.1)).tolist()
+        [0, 1, 2, 0, 1]
+    """
+    start = np.asarray(time, np.float64)
+    ticks = np.round((start - start.min()) / (1e-6 * np.median(np.asarray(step, np.float64))))
     return np.unique(ticks, return_inverse=True)[1]
 
 
 def build_packets(
-    states: Float[np.ndarray, "t d"],
-    group: Int[np.ndarray, " t"] | None,
+    states: ArrayLike,
+    group: ArrayLike | None,
     neighbours: int,
     rng: np.random.Generator,
 ) -> Packets:
-    """Packets of the ``neighbours`` nearest states around selected particles.
+    """Builds packets of the nearest states around randomly selected particles.
 
-    With ``group`` (the paper): neighbours within the same time step, ``CENTRES`` random centres each; time
-    steps with fewer particles than ``neighbours`` are left out. Without: neighbours in the pooled cloud.
+    Args:
+        states: Start states of the transitions, shape (t, d).
+        group: Number of the time step of each transition, shape (t,): neighbours are taken within the same time step,
+            as in the paper, around 256 centres each, and time steps with fewer particles than ``neighbours`` are left
+            out. None takes neighbours in the pooled cloud of all time steps.
+        neighbours: Number of particles in a packet, κ_nn.
+        rng: Generator that draws the centres.
+
+    Returns:
+        The packets, in blocks of particles that lie at the same time or near each other.
+
+    Raises:
+        InputError: There are not enough particles for one packet.
+
+    Example:
+        >>> states = np.random.default_rng(0).normal(size=(100, 2))
+        >>> build_packets(states, np.repeat([0, 1], 50), 8, np.random.default_rng(0)).members.shape
+        (2, 256, 8)
     """
+    states = np.asarray(states, np.float64)
     if group is None:
         return _pooled(states, neighbours, rng)
+    group = np.asarray(group)
     order = np.argsort(group, kind="stable")
     steps = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     steps = [peers for peers in steps if len(peers) >= neighbours]
@@ -57,27 +104,31 @@ def build_packets(
 def _nearest(
     states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator
 ) -> Int[np.ndarray, "packets neighbours"]:
-    centres = rng.choice(len(states), CENTRES, replace=len(states) < CENTRES)
-    return KDTree(states).query(states[centres], neighbours)[1].reshape(CENTRES, neighbours)
+    """Finds the nearest states around centres drawn from them."""
+    count = PACKETS_PER_TIME_STEP
+    centres = rng.choice(len(states), count, replace=len(states) < count)
+    return KDTree(states).query(states[centres], neighbours)[1].reshape(count, neighbours)
 
 
 def _pooled(states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator) -> Packets:
+    """Builds packets in the cloud of all states, in blocks of packets that are neighbours themselves."""
     if len(states) < neighbours:
         raise InputError(f"expected at least {neighbours} transitions to form a packet, but got {len(states)}")
-    blocks = max(1, round(OVERLAP * len(states) / neighbours / POOLED_CENTRES))
-    count = blocks * POOLED_CENTRES
+    blocks = max(1, round(PACKETS_PER_PARTICLE * len(states) / neighbours / PACKETS_PER_NEIGHBOURHOOD))
+    count = blocks * PACKETS_PER_NEIGHBOURHOOD
     centres = rng.choice(len(states), count, replace=len(states) < count)
     # The order of a k-d tree keeps neighbours together, so a block shares most of its particles.
     centres = centres[KDTree(states[centres]).indices]
     nearest = KDTree(states).query(states[centres], neighbours, workers=-1)[1]
     parts = []
-    for packet in nearest.reshape(blocks, POOLED_CENTRES, neighbours):
+    for packet in nearest.reshape(blocks, PACKETS_PER_NEIGHBOURHOOD, neighbours):
         particles, positions = np.unique(packet, return_inverse=True)
         parts.append((particles, positions.reshape(packet.shape)))
     return _stack(parts)
 
 
 def _stack(blocks: list[tuple[np.ndarray, np.ndarray]]) -> Packets:
+    """Stacks blocks of particles and members, repeating the last particle of the shorter ones."""
     width = max(len(particles) for particles, _ in blocks)
     padded = [np.pad(particles, (0, width - len(particles)), mode="edge") for particles, _ in blocks]
     return Packets(np.stack(padded).astype(np.int32), np.stack([m for _, m in blocks]).astype(np.int32))

@@ -4,30 +4,28 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import gammaln, hyp0f1, ive
 
-UNIFORM = 200.0  # beyond this radius the expansion below is accurate to 1e-12
-UNDERFLOW = 1e-290
-
 
 def log_bessel_ratio(q: float, z: Float[np.ndarray, "*batch"]) -> Float[np.ndarray, "*batch"]:
-    """log[I_q(z) e^{−z} (z/2)^{−q}] for q > −1 and z ≥ 0; finite at z = 0, where it is −log Γ(q+1)."""
+    """Computes log[I_q(z) e^{−z} (z/2)^{−q}] for q > −1 and z ≥ 0; at z = 0 it is −log Γ(q+1)."""
+    far = 200.0  # beyond this radius the uniform expansion is accurate to 1e-12
     radius = np.hypot(q, z)
-    near = np.where(radius < UNIFORM, z, 0.0)
+    near = np.where(radius < far, z, 0.0)
     value = ive(q, near)
-    direct = (value > UNDERFLOW) & (near > 0) & np.isfinite(value)
+    direct = (value > 1e-290) & (near > 0) & np.isfinite(value)
     logarithm = np.log(np.where(direct, value, 1.0)) - q * np.log(np.where(direct, near, 2.0) / 2)
     # Where I_q underflows, z²/4 is small against q, and the power series is one term and a correction.
     short = np.where(direct, 0.0, near)
     series = np.log(hyp0f1(q + 1, short**2 / 4)) - gammaln(q + 1) - short
     small = np.where(direct, logarithm, series)
-    return np.where(radius < UNIFORM, small, _uniform_expansion(q, z, np.maximum(radius, UNIFORM)))
+    return np.where(radius < far, small, uniform_expansion(q, z, np.maximum(radius, far)))
 
 
-def _uniform_expansion(
+def uniform_expansion(
     q: float, z: Float[np.ndarray, "*batch"], radius: Float[np.ndarray, "*batch"]
 ) -> Float[np.ndarray, "*batch"]:
-    """Debye's expansion for large ω = √(q² + z²) (DLMF 10.41.3), with U_k(p)/q^k written in p = q/ω:
+    """Computes the same by Debye's expansion for large ω = √(q² + z²), the radius (DLMF 10.41.3).
 
-    I_q(z) ≈ e^ω (z/(q + ω))^q (2πω)^{−½} Σ_k U_k(p)/q^k.
+    I_q(z) ≈ e^ω (z/(q + ω))^q (2πω)^{−½} Σ_k U_k(p)/q^k, with U_k(p)/q^k written in p = q/ω.
     """
     p = (q / radius) ** 2
     terms = (

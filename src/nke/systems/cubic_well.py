@@ -10,14 +10,25 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-SHORT = 1 / 256  # longest splitting step, in units of the well's own time
-GRID = 1.5  # grid points per standard deviation of a splitting step: a relative error of exp(−2π²·GRID²)
-BATCH = 4096
-NEGLIGIBLE = 1e-9  # chance of that many jumps in a splitting step
+LONGEST_STEP = 1 / 256  # of the splitting, in units of the well's own time
 
 
 @dataclass(frozen=True)
 class CubicWell:
+    """The transition density of one coordinate of the double well, by quadrature.
+
+    Attributes:
+        noise: Strength σ of the noise, > 0.
+        rate: Jump rate λ ≥ 0.
+        jump_scale: Standard deviation τ of a jump.
+
+    Example:
+        >>> well = CubicWell(noise=0.5, rate=0.0, jump_scale=1.0)
+        >>> y = np.linspace(-2.0, 3.0, 101)
+        >>> float(np.trapezoid(np.exp(well.log_prob(y, np.full(101, 0.5), 0.1)), y).round(6))
+        1.0
+    """
+
     noise: float
     rate: float
     jump_scale: float
@@ -25,17 +36,28 @@ class CubicWell:
     def log_prob(
         self, y: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"], step: float, refine: int = 1
     ) -> Float[np.ndarray, " n"]:
-        """log p(y | x) after ``step``; ``refine`` splits it into that many times more parts."""
-        count = refine * 2 ** max(1, int(np.ceil(np.log2(step / SHORT))))
+        """Computes log p(y | x) after a time ``step``.
+
+        Args:
+            y: States reached, shape (n,).
+            x: States started from, shape (n,).
+            step: Time elapsed.
+            refine: How many times more parts the step is split into than by default.
+
+        Returns:
+            Log density of each pair, shape (n,).
+        """
+        count = refine * _parts(step)
         short = step / count
         reach = max(np.abs(x).max(), np.abs(y).max(), 1.0) + 6 * self.noise * np.sqrt(step)
         reach += 3 * self.jump_scale if self.rate > 0 else 0.0
-        grid = np.linspace(-reach, reach, 2 * int(np.ceil(reach * GRID / (self.noise * np.sqrt(short)))) + 1)
+        grid = np.linspace(-reach, reach, 2 * self._intervals(reach, short) + 1)
         width = grid[1] - grid[0]
         between = np.linalg.matrix_power(width * self._kernel(grid[None, :], grid[:, None], short), count - 2)
         log_density = np.empty(len(x))
-        for start in range(0, len(x), BATCH):
-            part = slice(start, start + BATCH)
+        rows = 4096  # at a time
+        for start in range(0, len(x), rows):
+            part = slice(start, start + rows)
             leaving = width * self._kernel(grid[None, :], x[part, None], short)
             arriving = self._kernel(y[part, None], grid[None, :], short)
             with np.errstate(divide="ignore"):
@@ -43,24 +65,36 @@ class CubicWell:
         return log_density
 
     def density_on(self, grid: Float[np.ndarray, " g"], step: float) -> Float[np.ndarray, "g g"]:
-        """p(y | x) for every x (rows) and y (columns) of an even grid, which must resolve the noise of a step."""
-        count = 2 ** max(1, int(np.ceil(np.log2(step / SHORT))))
+        """Computes p(y | x) for every x (rows) and y (columns) of a grid.
+
+        Args:
+            grid: Evenly spaced states, fine enough to resolve the noise of a step, shape (g,).
+            step: Time elapsed.
+
+        Returns:
+            Transition densities, shape (g, g).
+        """
+        count = _parts(step)
         width, short = grid[1] - grid[0], step / count
-        fewest = int(np.ceil(width * GRID / (self.noise * np.sqrt(short))))
+        fewest = self._intervals(width, short)
         fine = np.linspace(grid[0], grid[-1], fewest * (len(grid) - 1) + 1)
         width = fine[1] - fine[0]
         kernel = width * self._kernel(fine[None, :], fine[:, None], short)
         return (np.linalg.matrix_power(kernel, count) / width)[::fewest, ::fewest]
 
+    def _intervals(self, length: float, short: float) -> int:
+        """Grid intervals over a length: 1.5 per standard deviation of a splitting step, an error of exp(−2π²·1.5²)."""
+        return int(np.ceil(length * 1.5 / (self.noise * np.sqrt(short))))
+
     def _kernel(
         self, y: Float[np.ndarray, "#n #m"], x: Float[np.ndarray, "#n #m"], step: float
     ) -> Float[np.ndarray, "n m"]:
-        """Half the drift, noise and jumps, half the drift."""
+        """Computes the density of one splitting step: half the drift, noise and jumps, half the drift."""
         before, slope = _backward(y, step / 2)
         moved = before - _flow(x, step / 2)
         density = np.zeros(moved.shape)
         chance, jumps = np.exp(-self.rate * step), 0
-        while chance > NEGLIGIBLE:
+        while chance > 1e-9:  # of that many jumps in a splitting step
             variance = self.noise**2 * step + jumps * self.jump_scale**2
             density += chance * np.exp(-(moved**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
             jumps += 1
@@ -68,13 +102,18 @@ class CubicWell:
         return slope * density
 
 
+def _parts(step: float) -> int:
+    """Number of splitting steps: a power of two, at least two."""
+    return 2 ** max(1, int(np.ceil(np.log2(step / LONGEST_STEP))))
+
+
 def _flow(x: Float[np.ndarray, "*n"], time: float) -> Float[np.ndarray, "*n"]:
-    """Where ẋ = x(1 − x²) carries x."""
+    """Computes where ẋ = x(1 − x²) carries x."""
     return x * np.exp(time) / np.sqrt(1 + x**2 * np.expm1(2 * time))
 
 
 def _backward(y: Float[np.ndarray, "*n"], time: float) -> tuple[Float[np.ndarray, "*n"], Float[np.ndarray, "*n"]]:
-    """Where the flow came from and the derivative of that; slope 0 where it comes from nowhere."""
+    """Computes where the flow came from and the derivative of that; slope 0 where it comes from nowhere."""
     room = 1 + y**2 * np.expm1(-2 * time)
     reached = room > 0
     room = np.where(reached, room, 1.0)

@@ -1,10 +1,11 @@
 """A double well with jumps along its axis."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from nke.arrays import Array, namespace, outer
 from nke.errors import UnavailableError
@@ -17,12 +18,25 @@ from nke.systems.parameters import require_dimension, require_numbers
 
 @dataclass(frozen=True)
 class DoubleWell(EulerMaruyamaScheme):
-    """The paper's double-well jump diffusion (appendix "Three-dimensional double-well jump-diffusion"):
+    """The paper's double-well jump diffusion (appendix "Three-dimensional double-well jump-diffusion").
 
         f₁ = x₁(1 − x₁²),  f_i = −c x_i (i ≥ 2),  g = noise·I,
-        λ = rate,  h = N(0, jump_scale² e₁e₁ᵀ).
+        λ = rate,  h = N(0, jump_scale² e₁e₁ᵀ)
 
-    The drift is −∇V with V = (x₁² − 1)²/4 + c/2 Σ_{i≥2} x_i²; ``rate = 0`` switches the jumps off.
+    The drift is −∇V with V = (x₁² − 1)²/4 + c/2 Σ_{i≥2} x_i². Paths start from N(0, I).
+
+    Args:
+        confinement: Strength c ≥ 0 of the confinement across the axis.
+        noise: Strength of the noise, ≥ 0.
+        rate: Jumps per unit time, ≥ 0; zero switches them off.
+        jump_scale: Standard deviation of a jump along the axis, > 0.
+        dimension: Number of coordinates, ≥ 1.
+        dt: Longest step of the simulation, > 0.
+
+    Example:
+        >>> system = nke.systems.DoubleWell(rate=0.5, dimension=2)
+        >>> system.drift([0.5, 1.0]).tolist(), system.jump_rate([0.5, 1.0]).tolist()
+        ([0.375, -1.0], 0.5)
     """
 
     confinement: float = 1.0
@@ -42,45 +56,54 @@ class DoubleWell(EulerMaruyamaScheme):
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names x1, x2, …; x alone in one dimension."""
         return coordinate_names("x", self.dimension)
 
     @property
     def has_jumps(self) -> bool:
+        """Whether ``rate`` is positive."""
         return self.rate > 0
 
-    def drift(self, x: Any) -> Float[Array, "*batch d"]:
-        x = self.as_states(x)
-        axis = x[..., :1]
-        return namespace(x).concatenate([axis * (1 - axis * axis), -self.confinement * x[..., 1:]], axis=-1)
+    def drift(self, x: ArrayLike) -> Float[Array, "*batch d"]:
+        """Computes x₁(1 − x₁²) along the axis and −c x_i across it, as ``System.drift``."""
+        state = self.as_states(x)
+        axis = state[..., :1]
+        return namespace(state).concatenate([axis * (1 - axis * axis), -self.confinement * state[..., 1:]], axis=-1)
 
-    def noise_matrix(self, x: Any) -> Float[Array, "*batch d d"]:
+    def noise_matrix(self, x: ArrayLike) -> Float[Array, "*batch d d"]:
+        """Gives noise·I at every state, as ``System.noise_matrix``."""
         return scaled_identity(self.as_states(x), self.noise)
 
-    def jump_rate(self, x: Any) -> Float[Array, "*batch"]:
-        x = self.as_states(x)
-        return namespace(x).full_like(x[..., 0], self.rate)
+    def jump_rate(self, x: ArrayLike) -> Float[Array, "*batch"]:
+        """Gives ``rate`` at every state, as ``System.jump_rate``."""
+        state = self.as_states(x)
+        return namespace(state).full_like(state[..., 0], self.rate)
 
-    def jump_law(self, x: Any) -> GaussianMixture:
+    def jump_law(self, x: ArrayLike) -> GaussianMixture:
+        """Gives N(0, jump_scale² e₁e₁ᵀ) at every state, as ``System.jump_law``."""
         if not self.has_jumps:
             self.refuse_jump_law()
-        x = self.as_states(x)
-        xp = namespace(x)
-        along_axis = xp.asarray(np.eye(self.dimension)[0], dtype=x.dtype)
+        state = self.as_states(x)
+        xp = namespace(state)
+        along_axis = xp.asarray(np.eye(self.dimension)[0], dtype=state.dtype)
         covariance = self.jump_scale**2 * outer(along_axis, along_axis)
         return GaussianMixture(
-            xp.ones_like(x[..., :1]),
-            xp.zeros_like(x[..., None, :]),
-            xp.broadcast_to(covariance, (*x.shape[:-1], 1, *covariance.shape)),
+            xp.ones_like(state[..., :1]),
+            xp.zeros_like(state[..., None, :]),
+            xp.broadcast_to(covariance, (*state.shape[:-1], 1, *covariance.shape)),
         )
 
     def sample_jumps(self, x: Float[np.ndarray, "m d"], rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
-        """One jump at each state, without building the law: it is the same everywhere."""
+        """Draws one jump at each state, without building the law: it is the same everywhere."""
         jumps = np.zeros_like(x)
         jumps[:, 0] = self.jump_scale * rng.standard_normal(len(x))
         return jumps
 
-    def log_prob(self, x_next: Any, x: Any, step: Any) -> Float[np.ndarray, "*batch"]:
-        """Along the axis by quadrature of the forward equation (``CubicWell``), across it exactly."""
+    def log_prob(self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike) -> Float[np.ndarray, "*batch"]:
+        """Computes the log transition density, as ``System.log_prob``.
+
+        Along the axis it comes from quadrature of the forward equation (``CubicWell``); across it, it is exact.
+        """
         if self.noise == 0:
             raise UnavailableError("a double well without noise has no transition density; set noise > 0")
         x_next, x, step = self.as_transitions(x_next, x, step)
@@ -101,4 +124,5 @@ class DoubleWell(EulerMaruyamaScheme):
         return log_density.reshape(batch)
 
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
+        """Draws states from N(0, I), as ``System.initial``."""
         return rng.standard_normal((trajectories, self.dimension))

@@ -9,18 +9,20 @@ from jaxtyping import Float
 from nke.systems.base import System
 from nke.systems.parameters import require_numbers
 
-ROUNDING = 1e-9  # an interval of 20.0000000001 fine steps is one of 20
-
 
 def fine_steps(interval: float, dt: float) -> tuple[int, float]:
-    """Number and length of the equal fine steps, none longer than dt, that fill an interval."""
-    count = max(1, math.ceil(interval / dt - ROUNDING))
+    """Computes number and length of the equal fine steps, none longer than dt, that fill an interval."""
+    count = max(1, math.ceil(interval / dt - 1e-9))  # an interval of 20.0000000001 fine steps is one of 20
     return count, interval / count
 
 
 @dataclass(frozen=True)
 class FineStepped(System):
-    """A system integrated with fine steps of at most ``dt``."""
+    """A system integrated with fine steps.
+
+    Args:
+        dt: Longest fine step, > 0.
+    """
 
     dt: float = field(default=1e-3, kw_only=True)
 
@@ -30,9 +32,19 @@ class FineStepped(System):
 
 @dataclass(frozen=True)
 class EulerMaruyamaScheme(FineStepped):
-    """X ← X + f(X) h + g(X) ΔW + the sum of Poisson(λ(X) h) jumps, all evaluated before the step."""
+    """A system simulated by the Euler–Maruyama scheme with jumps.
+
+        X ← X + f(X) h + g(X) ΔW + the sum of Poisson(λ(X) h) jumps, all evaluated before the step
+
+    A system that derives from it gives ``names``, ``drift``, ``noise_matrix`` and ``initial``, and where it jumps
+    ``has_jumps``, ``jump_rate`` and ``jump_law``.
+
+    Args:
+        dt: Longest fine step h, > 0.
+    """
 
     def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
+        """Draws the states a time ``step`` later by fine steps, as ``System.advance``."""
         count, h = fine_steps(step, self.dt)
         clock = rng.exponential(size=len(x))
         for _ in range(count):
@@ -64,5 +76,18 @@ class EulerMaruyamaScheme(FineStepped):
             due = due[clock[due] < 0]
 
     def sample_jumps(self, x: Float[np.ndarray, "m d"], rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
-        """One jump at each state."""
+        """Draws one jump at each state from the jump law.
+
+        Args:
+            x: States, shape (m, d).
+            rng: Generator that is advanced.
+
+        Returns:
+            Displacements, shape (m, d).
+
+        Example:
+            >>> jumps = nke.systems.BimodalJumps().sample_jumps(np.zeros((100, 2)), np.random.default_rng(0))
+            >>> bool((abs(jumps[:, 0]) > 0.5).all())
+            True
+        """
         return self.jump_law(x).sample(1, rng)[0]

@@ -11,7 +11,19 @@ from nke.systems.parameters import require_numbers
 
 @dataclass(frozen=True)
 class GeometricBrownianMotion(LogNormal):
-    """dS = growth·S dt + volatility·S dW, from S₀ = exp(0.1 N(0, 1))."""
+    """Geometric Brownian motion: one price.
+
+        dS = growth·S dt + volatility·S dW,  S₀ = exp(0.1 N(0, 1))
+
+    Args:
+        growth: Rate of growth.
+        volatility: Volatility, > 0.
+
+    Example:
+        >>> system = nke.systems.GeometricBrownianMotion(growth=0.1)
+        >>> system.drift([2.0]).tolist(), system.simulate(8, seed=0).names
+        ([0.2], ('price',))
+    """
 
     growth: float = 0.05
     volatility: float = 0.2
@@ -23,12 +35,15 @@ class GeometricBrownianMotion(LogNormal):
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The name price."""
         return ("price",)
 
     @property
     def growth_rates(self) -> Float[np.ndarray, " 1"]:
+        """Rate of growth, shape (1,)."""
         return np.array([self.growth])
 
     @property
     def volatility_matrix(self) -> Float[np.ndarray, "1 1"]:
+        """Volatility, shape (1, 1)."""
         return np.array([[self.volatility]])

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
 from nke.arrays import Array, namespace, symmetrise
@@ -15,9 +16,22 @@ from nke.systems.parameters import require_numbers
 
 @dataclass(frozen=True)
 class HarmonicOscillator(LinearGaussian):
-    """dq = v dt,  dv = (−frequency² q − damping v) dt + noise dW.
+    """The stochastic harmonic oscillator of the paper's first figure.
 
-    The noise moves only the velocity: the diffusion tensor is singular, the transition density is not.
+        dq = v dt,  dv = (−frequency² q − damping v) dt + noise dW
+
+    The noise moves only the velocity: the diffusion tensor is singular, the transition density is not. Paths start
+    from N(0, I).
+
+    Args:
+        frequency: Angular frequency, > 0.
+        damping: Rate of damping, ≥ 0.
+        noise: Strength of the noise, > 0.
+
+    Example:
+        >>> system = nke.systems.HarmonicOscillator(frequency=2.0, damping=0.5)
+        >>> system.drift([1.0, 1.0]).tolist(), system.diffusion([1.0, 1.0]).tolist()
+        ([1.0, -4.5], [[0.0, 0.0], [0.0, 0.25]])
     """
 
     frequency: float = 1.0
@@ -34,32 +48,38 @@ class HarmonicOscillator(LinearGaussian):
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names position and velocity."""
         return ("position", "velocity")
 
     @property
     def centre(self) -> float:
+        """Resting point of every coordinate, zero."""
         return 0.0
 
-    def drift(self, x: Any) -> Float[Array, "*batch d"]:
-        x = self.as_states(x)
-        position, velocity = x[..., 0], x[..., 1]
+    def drift(self, x: ArrayLike) -> Float[Array, "*batch d"]:
+        """Computes (v, −frequency² q − damping v), as ``System.drift``."""
+        state = self.as_states(x)
+        position, velocity = state[..., 0], state[..., 1]
         force = -(self.frequency**2) * position - self.damping * velocity
-        return namespace(x).stack([velocity, force], axis=-1)
+        return namespace(state).stack([velocity, force], axis=-1)
 
-    def noise_matrix(self, x: Any) -> Float[Array, "*batch d 1"]:
-        x = self.as_states(x)
-        xp = namespace(x)
-        return xp.broadcast_to(xp.asarray([[0.0], [self.noise]], dtype=x.dtype), (*x.shape, 1))
+    def noise_matrix(self, x: ArrayLike) -> Float[Array, "*batch d 1"]:
+        """Gives (0, noise)ᵀ at every state, as ``System.noise_matrix``."""
+        state = self.as_states(x)
+        xp = namespace(state)
+        return xp.broadcast_to(xp.asarray([[0.0], [self.noise]], dtype=state.dtype), (*state.shape, 1))
 
     def transition_matrices(
         self, step: Float[np.ndarray, "*batch"]
     ) -> tuple[Float[np.ndarray, "*batch d d"], Float[np.ndarray, "*batch d d"]]:
+        """Computes F(s) and Q(s) by matrix exponentials, as ``LinearGaussian.transition_matrices``."""
         distinct, place = np.unique(step, return_inverse=True)
         pairs = [van_loan(self.frequency, self.damping, self.noise, float(s)) for s in distinct]
         flows, covariances = zip(*pairs, strict=True)
         return np.stack(flows)[place], np.stack(covariances)[place]
 
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
+        """Draws states from N(0, I), as ``System.initial``."""
         return rng.standard_normal((trajectories, 2))
 
 
@@ -67,7 +87,7 @@ class HarmonicOscillator(LinearGaussian):
 def van_loan(
     frequency: float, damping: float, noise: float, step: float
 ) -> tuple[Float[np.ndarray, "2 2"], Float[np.ndarray, "2 2"]]:
-    """F = e^{As} and Q = ∫₀ˢ e^{Au} BBᵀ e^{Aᵀu} du from one matrix exponential (Van Loan, 1978).
+    """Computes F = e^{As} and Q = ∫₀ˢ e^{Au} BBᵀ e^{Aᵀu} du from one matrix exponential (Van Loan, 1978).
 
     The exponential is taken for a fraction h of the step, in which its entries stay of order one,
     and with position in units of h, so that Q₁₁ ~ h³ is not lost beside Q₂₂ ~ h; then

@@ -20,6 +20,7 @@ def require_numbers(system: Any, *names: str, above: float = -math.inf, at_least
 
 
 def require_dimension(system: Any):
+    """Refuses a dimension that is not a whole number ≥ 1."""
     require_count(system, "dimension", "the number of coordinates of one state")
 
 
@@ -43,10 +44,12 @@ def require_grid(system: Any):
 
 
 def _label(system: Any, name: str) -> str:
+    """Names a field in an error, as in "rate of DoubleWell"."""
     return f"{name} of {type(system).__name__}"
 
 
 def _range(above: float, at_least: float) -> str:
+    """Words for the allowed range in an error."""
     if above > -math.inf:
         return f" > {above:g}"
     return f" ≥ {at_least:g}" if at_least > -math.inf else ""

@@ -14,13 +14,11 @@ from nke.systems.gas.mechanics import add, collide, contact_time, get, norm, put
 from nke.systems.gas.randomness import exponential, maxwell, normal, rayleigh, uniform
 
 POINT, VELOCITY, HIT = 0, 3, 6  # columns of the bath; hit: whether the particle has hit the sphere
-FULL = 2.2  # room for that many times the mean number of particles, and
-SPARE = 1000  # these
 
 
 @kernel
 def fill(gas, half, bath, stream):
-    """A Poisson gas in the cube outside the sphere; returns the number of particles."""
+    """Fills the cube outside the sphere with a Poisson gas; returns the number of particles."""
     count, x = 0, -half
     while True:
         x += exponential(stream) / (gas.density * 4 * half * half)
@@ -36,13 +34,13 @@ def fill(gas, half, bath, stream):
 
 @kernel
 def influx(gas, half, u):
-    """Proposals per time of entry through a face that moves inwards at speed u: a bound on the rate of entry."""
+    """Computes a bound on the rate of entry through a face that moves inwards at speed u: proposals per time."""
     return gas.density * 4 * half * half * (gas.spread / math.sqrt(2 * math.pi) + max(-u, 0.0))
 
 
 @kernel
 def enter(gas, half, velocity, stream):
-    """Time to the next proposed entry through any face, the point and velocity of entry, and whether it is kept.
+    """Draws time to the next proposed entry through any face, point and velocity of entry, and whether it is kept.
 
     Along the inward normal of its face the velocity has density ∝ (w − u)₊ N(w; 0, σ²), by thinning of a Rayleigh and,
     where the face moves outwards, a normal variable; along the face it is Maxwell's.
@@ -73,7 +71,7 @@ def enter(gas, half, velocity, stream):
 
 @kernel
 def remove(bath, count, i):
-    """Puts the last particle in the place of one that left; the number that remain."""
+    """Puts the last particle in the place of one that left; returns the number that remain."""
     for column in range(bath.shape[1]):
         bath[i, column] = bath[count - 1, column]
     return count - 1
@@ -81,7 +79,7 @@ def remove(bath, count, i):
 
 @kernel
 def sweep(gas, half, bath, count, before, velocity, elapsed):
-    """Moves the bath by a flight with velocity ``before``; number left, next to hit (−1: none) and when."""
+    """Moves the bath by a flight with velocity ``before``; returns number left, next to hit (−1: none) and when."""
     i, first, wait = 0, -1, math.inf
     while i < count:
         particle = get(bath[i, VELOCITY:])
@@ -155,11 +153,13 @@ def trajectory(gas, half, start, times, stream, states, log, bath):
 
 @kernel
 def new_bath(gas, half):
-    return np.empty((int(FULL * gas.density * 8 * half**3) + SPARE, 7))
+    """Makes room for 2.2 times the mean number of particles and 1000 more."""
+    return np.empty((int(2.2 * gas.density * 8 * half**3) + 1000, 7))
 
 
 @entry
 def trajectories(gas, half, starts, times, streams, states, logs, counts):
+    """Fills states, logs of collisions and their numbers for trajectories one after the other."""
     bath = new_bath(gas, half)
     for m in range(len(starts)):
         counts[m] = trajectory(gas, half, starts[m], times, streams[m], states[m], logs[m], bath)

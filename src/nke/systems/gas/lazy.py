@@ -25,32 +25,43 @@ from nke.systems.gas.mechanics import (
 )
 from nke.systems.gas.randomness import direction, exponential, maxwell, uniform
 
-MEMORY = 4096  # flights of the sphere, and particles hit at their starts, that are remembered
-MARGIN = 1.25  # of the bound on the sphere's speed over the speed that exceeded it
-DEVIATIONS = 4.0  # of the first bound
-ASLEEP = 1e300  # out of reach as long as the bound holds
+FLIGHTS_REMEMBERED = 4096  # of the sphere, with the particles hit at their starts
+SPEED_MARGIN = 1.25  # of the bound on the sphere's speed over the speed that exceeded it
 
 
 class Memory(NamedTuple):
-    """The last flights of the sphere, as a ring; at the start of each it hit a particle."""
+    """The last flights of the sphere, as a ring; at the start of each it hit a particle.
 
-    time: np.ndarray  # when the flight starts
-    position: np.ndarray  # of the sphere then
+    Attributes:
+        time: When the flight starts.
+        position: Position of the sphere then.
+        velocity: Velocity of the sphere from then on.
+        place: Place of the particle then.
+        particle: Velocity of the particle from then on.
+        wake: Time before which the particle cannot hit again; infinite once it has.
+    """
+
+    time: np.ndarray
+    position: np.ndarray
     velocity: np.ndarray
-    place: np.ndarray  # of the particle then
-    particle: np.ndarray  # its velocity from then on
-    wake: np.ndarray  # before this time it cannot hit again; infinite once it has
+    place: np.ndarray
+    particle: np.ndarray
+    wake: np.ndarray
 
 
 @kernel
 def new_memory():
-    vectors = np.empty((4, MEMORY, 3))
-    return Memory(np.empty(MEMORY), vectors[0], vectors[1], vectors[2], vectors[3], np.empty(MEMORY))
+    """Makes a memory without flights."""
+    vectors = np.empty((4, FLIGHTS_REMEMBERED, 3))
+    return Memory(
+        np.empty(FLIGHTS_REMEMBERED), vectors[0], vectors[1], vectors[2], vectors[3], np.empty(FLIGHTS_REMEMBERED)
+    )
 
 
 @kernel
 def remember(memory, flights, time, position, velocity, place, particle, wake):
-    slot = flights % MEMORY
+    """Writes a flight and the particle hit at its start; returns the number of flights so far."""
+    slot = flights % FLIGHTS_REMEMBERED
     memory.time[slot], memory.wake[slot] = time, wake
     put(memory.position[slot], position)
     put(memory.velocity[slot], velocity)
@@ -61,12 +72,12 @@ def remember(memory, flights, time, position, velocity, place, particle, wake):
 
 @kernel
 def recollision(gas, memory, flights, bound, now, position, velocity, limit):
-    """The earliest contact with a remembered particle up to ``limit``, and its slot (−1: none).
+    """Finds the earliest contact with a remembered particle up to ``limit``, and its slot (−1: none).
 
     A particle is looked at only if a sphere slower than ``bound`` could have reached it.
     """
     first, when = -1, limit
-    for slot in range(min(flights, MEMORY)):
+    for slot in range(min(flights, FLIGHTS_REMEMBERED)):
         if memory.wake[slot] > limit:
             continue
         particle = get(memory.particle[slot])
@@ -74,13 +85,14 @@ def recollision(gas, memory, flights, bound, now, position, velocity, limit):
         contact = now + contact_time(r, add(particle, velocity, -1.0), gas.radius)
         if contact <= when:
             first, when = slot, contact
-        memory.wake[slot] = min(now + reach_time(r, particle, gas.radius, bound), ASLEEP)
+        # Finite, so that a particle out of reach is looked at again when the bound is raised.
+        memory.wake[slot] = min(now + reach_time(r, particle, gas.radius, bound), 1e300)
     return first, when
 
 
 @kernel
 def propose(gas, stream, velocity):
-    """A particle that hits the sphere, from (|v| + |V|) f(v) thinned to |v − V| f(v): velocity, normal, kept or not.
+    """Draws a particle that hits the sphere, from (|v| + |V|) f(v) thinned to |v − V| f(v): velocity, normal, kept.
 
     A uniform impact disc is a normal with the cosine law around the direction that the particle comes from.
     """
@@ -100,10 +112,10 @@ def propose(gas, stream, velocity):
 
 @kernel
 def flight_at(memory, oldest, newest, time):
-    """The last of the flights oldest … newest that has started by ``time``."""
+    """Finds the last of the flights oldest … newest that has started by ``time``."""
     while oldest < newest:
         middle = (oldest + newest + 1) // 2
-        if memory.time[middle % MEMORY] <= time:
+        if memory.time[middle % FLIGHTS_REMEMBERED] <= time:
             oldest = middle
         else:
             newest = middle - 1
@@ -112,20 +124,20 @@ def flight_at(memory, oldest, newest, time):
 
 @kernel
 def met_before(gas, memory, flights, bound, place, particle, time):
-    """Whether a particle that hits the sphere at ``place`` would have met it on an earlier flight.
+    """Tells whether a particle that hits the sphere at ``place`` would have met it on an earlier flight.
 
-    Goes back in time along the particle's straight way. Between looks it skips what no sphere slower than ``bound``
+    It goes back in time along the particle's straight way. Between looks it skips what no sphere slower than ``bound``
     can have reached, and each flight that it looks at is solved exactly.
     """
-    oldest, flight = max(0, flights - MEMORY), flights - 1
+    oldest, flight = max(0, flights - FLIGHTS_REMEMBERED), flights - 1
     while flight > oldest:
-        start = memory.time[flight % MEMORY]
-        r = add(add(place, particle, start - time), get(memory.position[flight % MEMORY]), -1.0)
+        start = memory.time[flight % FLIGHTS_REMEMBERED]
+        r = add(add(place, particle, start - time), get(memory.position[flight % FLIGHTS_REMEMBERED]), -1.0)
         look = start - reach_time(r, (-particle[0], -particle[1], -particle[2]), gas.radius, bound)
-        if look < memory.time[oldest % MEMORY]:
+        if look < memory.time[oldest % FLIGHTS_REMEMBERED]:
             return False
         flight = flight_at(memory, oldest, flight - 1, look)
-        slot = flight % MEMORY
+        slot = flight % FLIGHTS_REMEMBERED
         velocity, length = get(memory.velocity[slot]), look - memory.time[slot]
         r = add(add(place, particle, look - time), add(get(memory.position[slot]), velocity, length), -1.0)
         if contact_time(r, add(velocity, particle, -1.0), gas.radius) <= length:
@@ -135,7 +147,10 @@ def met_before(gas, memory, flights, bound, place, particle, time):
 
 @kernel
 def next_collision(gas, stream, memory, flights, bound, end):
-    """Slot of the particle (−1: a new one, −2: no collision before the end), time, velocity of the particle, normal."""
+    """Finds the next collision: slot of the particle, time, velocity of the particle, normal.
+
+    The slot is −1 for a particle not met before, −2 if there is no collision before the end.
+    """
     start, position, velocity = _last(memory, flights)
     now, nothing = start, (0.0, 0.0, 0.0)
     area = math.pi * gas.radius * gas.radius
@@ -159,7 +174,8 @@ def next_collision(gas, stream, memory, flights, bound, end):
 
 @kernel
 def _last(memory, flights):
-    slot = (flights - 1) % MEMORY
+    """Reads start, position and velocity of the last flight."""
+    slot = (flights - 1) % FLIGHTS_REMEMBERED
     return memory.time[slot], get(memory.position[slot]), get(memory.velocity[slot])
 
 
@@ -168,7 +184,7 @@ def trajectory(gas, start, times, stream, states, log, memory):
     """Fills ``states`` and as much of ``log`` as there is; returns the number of collisions."""
     position, velocity = get(start), get(start[3:])
     flights = remember(memory, np.int64(0), times[0], position, velocity, position, velocity, math.inf)
-    bound = max(DEVIATIONS * gas.spread / math.sqrt(gas.mass_ratio), MARGIN * norm(velocity))
+    bound = max(4.0 * gas.spread / math.sqrt(gas.mass_ratio), SPEED_MARGIN * norm(velocity))
     end, row, collisions = times[-1], np.int64(0), np.int64(0)
     while True:
         slot, time, particle, normal = next_collision(gas, stream, memory, flights, bound, end)
@@ -186,20 +202,21 @@ def trajectory(gas, start, times, stream, states, log, memory):
         place = add(position, normal, gas.radius)
         flights = remember(memory, flights, time, position, faster, place, gone, time)
         if dot(faster, faster) > bound * bound:
-            bound = MARGIN * norm(faster)
+            bound = SPEED_MARGIN * norm(faster)
             forget_bounds(memory, flights)
 
 
 @kernel
 def forget_bounds(memory, flights):
-    """Every particle that may still hit is to be looked at."""
-    for slot in range(min(flights, MEMORY)):
+    """Marks every particle that may still hit as to be looked at."""
+    for slot in range(min(flights, FLIGHTS_REMEMBERED)):
         if memory.wake[slot] < math.inf:
             memory.wake[slot] = -math.inf
 
 
 @entry
 def trajectories(gas, starts, times, streams, states, logs, counts):
+    """Fills states, logs of collisions and their numbers for trajectories one after the other."""
     memory = new_memory()
     for m in range(len(starts)):
         counts[m] = trajectory(gas, starts[m], times, streams[m], states[m], logs[m], memory)

@@ -4,42 +4,42 @@ import math
 
 from nke.systems.gas.compilation import kernel
 
-# Columns of the log: one collision.
-TIME, POSITION, NORMAL = 0, 1, 4  # the normal points from the sphere to the particle
-BEFORE, AFTER = 7, 10  # velocity of the sphere
-PARTICLE_BEFORE, PARTICLE_AFTER, AGAIN = 13, 16, 19  # again: the particle had hit the sphere before
-COLUMNS = 20
+LOG_COLUMNS = 20  # of a collision, as ``record_collision`` writes it
 
 
 @kernel
 def dot(a, b):
+    """Computes a·b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel
 def add(a, b, factor):
-    """a + factor·b."""
+    """Computes a + factor·b."""
     return a[0] + factor * b[0], a[1] + factor * b[1], a[2] + factor * b[2]
 
 
 @kernel
 def norm(a):
+    """Computes |a|."""
     return math.sqrt(dot(a, a))
 
 
 @kernel
 def put(row, a):
+    """Writes a vector to the first three places of a row."""
     row[0], row[1], row[2] = a
 
 
 @kernel
 def get(row):
+    """Reads a vector from the first three places of a row."""
     return row[0], row[1], row[2]
 
 
 @kernel
 def reach_time(r, w, radius, growth):
-    """The first time at which |r + w t| ≤ radius + growth·t; infinite if there is none.
+    """Computes the first time at which |r + w t| ≤ radius + growth·t; infinite if there is none.
 
     No sphere of this radius that starts at the origin and never exceeds the speed ``growth`` meets the point sooner.
     """
@@ -54,13 +54,13 @@ def reach_time(r, w, radius, growth):
 
 @kernel
 def contact_time(r, w, radius):
-    """When a point at r with velocity w, both relative to a sphere, meets it; infinite if it never does."""
+    """Computes when a point at r with velocity w, both relative to a sphere, meets it; infinite if it never does."""
     return reach_time(r, w, radius, 0.0) if dot(r, w) < 0 else math.inf
 
 
 @kernel
 def collide(velocity, particle, normal, mass_ratio):
-    """Velocities of sphere and particle after an elastic collision along the normal."""
+    """Computes velocities of sphere and particle after an elastic collision along the normal."""
     g = dot(add(particle, velocity, -1.0), normal)
     kick = 2 * g / (mass_ratio + 1)
     return add(velocity, normal, kick), add(particle, normal, -mass_ratio * kick)
@@ -78,14 +78,18 @@ def record_states(states, times, row, begin, end, position, velocity):
 
 @kernel
 def record_collision(log, count, time, position, normal, before, after, particle_before, particle_after, again):
-    """Writes a collision while the log has room; returns the number so far."""
+    """Writes a collision while the log has room; returns the number so far.
+
+    The columns are time, position, normal (from the sphere to the particle), velocity of the sphere before and after,
+    velocity of the particle before and after, and whether the particle had hit the sphere before.
+    """
     if count < len(log):
         row = log[count]
-        row[TIME], row[AGAIN] = time, 1.0 if again else 0.0
-        put(row[POSITION:], position)
-        put(row[NORMAL:], normal)
-        put(row[BEFORE:], before)
-        put(row[AFTER:], after)
-        put(row[PARTICLE_BEFORE:], particle_before)
-        put(row[PARTICLE_AFTER:], particle_after)
+        row[0], row[19] = time, 1.0 if again else 0.0
+        put(row[1:], position)
+        put(row[4:], normal)
+        put(row[7:], before)
+        put(row[10:], after)
+        put(row[13:], particle_before)
+        put(row[16:], particle_after)
     return count + 1

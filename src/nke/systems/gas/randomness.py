@@ -6,43 +6,46 @@ import numpy as np
 
 from nke.systems.gas.compilation import kernel
 
-ROTATE, BACK = np.uint64(23), np.uint64(41)
-TURN, RETURN = np.uint64(45), np.uint64(19)
-SHIFT, LOW_BITS = np.uint64(17), np.uint64(12)
-UNIT = 2.0**-52
-
 
 @kernel
 def uniform(stream):
-    """Between 0 and 1, both excluded: xoshiro256++ (Blackman and Vigna, 2021). The stream is its state, four words."""
+    """Draws between 0 and 1, both excluded, by xoshiro256++ (Blackman and Vigna, 2021); the stream is its state."""
     a, b, c, d = stream[0], stream[1], stream[2], stream[3]
-    mixed = a + d
-    word = ((mixed << ROTATE) | (mixed >> BACK)) + a
+    word = rotate(a + d, 23) + a
     c ^= a
     d ^= b
     stream[0], stream[1] = a ^ d, b ^ c
-    stream[2], stream[3] = c ^ (b << SHIFT), (d << TURN) | (d >> RETURN)
-    return (np.float64(word >> LOW_BITS) + 0.5) * UNIT
+    stream[2], stream[3] = c ^ (b << np.uint64(17)), rotate(d, 45)
+    return (np.float64(word >> np.uint64(12)) + 0.5) * 2.0**-52
+
+
+@kernel
+def rotate(word, bits):
+    """Rotates a word of 64 bits to the left."""
+    return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
 @kernel
 def exponential(stream):
+    """Draws from the exponential law of mean one."""
     return -math.log(uniform(stream))
 
 
 @kernel
 def rayleigh(stream):
+    """Draws from the Rayleigh law of scale one."""
     return math.sqrt(2 * exponential(stream))
 
 
 @kernel
 def normal(stream):
+    """Draws from N(0, 1)."""
     return rayleigh(stream) * math.cos(2 * math.pi * uniform(stream))
 
 
 @kernel
 def direction(stream):
-    """Uniform on the unit sphere."""
+    """Draws a direction, uniform on the unit sphere."""
     z, angle = 2 * uniform(stream) - 1, 2 * math.pi * uniform(stream)
     across = math.sqrt(1 - z * z)
     return across * math.cos(angle), across * math.sin(angle), z
@@ -50,6 +53,6 @@ def direction(stream):
 
 @kernel
 def maxwell(stream, spread):
-    """A velocity whose components are N(0, spread²)."""
+    """Draws a velocity whose components are N(0, spread²)."""
     across, angle = spread * rayleigh(stream), 2 * math.pi * uniform(stream)
     return across * math.cos(angle), across * math.sin(angle), spread * normal(stream)

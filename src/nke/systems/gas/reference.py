@@ -18,9 +18,9 @@ def replay(
     velocities: Float[np.ndarray, "p 3"],
     end: float,
 ) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, "c 6"]]:
-    """Times of all collisions up to ``end`` and states just after them, of a sphere in this bath at time 0.
+    """Finds all collisions up to ``end`` of a sphere in a given bath: their times and the states just after them.
 
-    After each collision every particle is looked at.
+    ``points`` and ``velocities`` are those of the bath at time 0. After each collision every particle is looked at.
     """
     time, position, velocity = 0.0, start[:3], start[3:]
     points, velocities = points.copy(), velocities.copy()
@@ -46,7 +46,7 @@ def replay(
 
 @entry
 def time_stepped(gas, half, start, times, stream, states, step):
-    """The box moved by small steps: a particle found inside the sphere and approaching it collides there and then."""
+    """Moves the box by small steps: a particle found inside the sphere and approaching it collides there and then."""
     bath = new_bath(gas, half)
     time, end = times[0], times[-1]
     position, velocity = get(start), get(start[3:])

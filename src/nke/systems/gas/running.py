@@ -11,9 +11,7 @@ from nke.progress import ProgressOption, progress_bar
 from nke.systems.gas import box, lazy
 from nke.systems.gas.compilation import settings
 from nke.systems.gas.constants import Gas
-from nke.systems.gas.mechanics import COLUMNS
-
-CHUNKS = 8  # per thread, for the progress bar and for an even load
+from nke.systems.gas.mechanics import LOG_COLUMNS
 
 
 def run(
@@ -25,10 +23,19 @@ def run(
     room: int,
     progress: ProgressOption,
 ) -> tuple[Float[np.ndarray, "m n 6"], Float[np.ndarray, "c f"], Int[np.ndarray, " m"]]:
-    """States, collisions of all trajectories one after the other, and how many each has.
+    """Simulates trajectories in chunks on several threads.
 
-    ``half`` is half the side of the box, None without one. ``room`` is a guess at the most collisions of a trajectory;
-    0 if they are not wanted. ``progress`` counts trajectories.
+    Args:
+        gas: The gas.
+        half: Half the side of the box; None for the lazy simulator.
+        starts: Start states of the sphere.
+        times: Recording times.
+        seed: Seed of the streams of random numbers, one for each trajectory.
+        room: A guess at the most collisions of a trajectory; 0 if they are not wanted.
+        progress: Counts trajectories.
+
+    Returns:
+        States, collisions of all trajectories one after the other, and how many each has.
     """
     number = len(starts)
     kernel = partial(lazy.trajectories, gas) if half is None else partial(box.trajectories, gas, half)
@@ -38,13 +45,13 @@ def run(
     def simulate(part: slice) -> np.ndarray:
         size = room
         while True:
-            logs = np.empty((len(starts[part]), size, COLUMNS))
+            logs = np.empty((len(starts[part]), size, LOG_COLUMNS))
             kernel(starts[part], times, streams[part].copy(), states[part], logs, counts[part])
             if not room or counts[part].max() <= size:
                 return np.concatenate([log[:count] for log, count in zip(logs, counts[part], strict=True)])
             size = int(counts[part].max())
 
-    chunk = -(-number // (CHUNKS * threads()))
+    chunk = -(-number // (8 * threads()))  # eight per thread, for the progress bar and for an even load
     parts = [slice(first, first + chunk) for first in range(0, number, chunk)]
     return states, np.concatenate(_in_threads(simulate, parts, len(starts), progress)), counts
 
@@ -52,6 +59,7 @@ def run(
 def _in_threads(
     simulate: Callable[[slice], np.ndarray], parts: list[slice], number: int, progress: ProgressOption
 ) -> list[np.ndarray]:
+    """Simulates the parts in a pool of threads and collects what they return, in order."""
     pool = ThreadPoolExecutor(threads())
     try:
         with progress_bar(progress) as begin:
@@ -66,5 +74,5 @@ def _in_threads(
 
 
 def threads() -> int:
-    """As many as Numba would take: NUMBA_NUM_THREADS, or the cores that this process may use."""
+    """Number of threads that Numba would take: NUMBA_NUM_THREADS, or the cores that this process may use."""
     return settings.NUMBA_NUM_THREADS

@@ -1,41 +1,29 @@
-"""The transition density of the double well: refinement, mass, Chapman–Kolmogorov, simulation."""
+"""The double well: its stationary law, its transition density against simulation, and lost paths."""
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.integrate import cumulative_trapezoid
+from scipy.stats import kstest, norm
 
 from nke.systems import DoubleWell
-from nke.systems.cubic_well import CubicWell
-
-CALM, JUMPY = CubicWell(0.5, 0.0, 1.0), CubicWell(0.5, 1.0, 1.0)
-WELLS = pytest.mark.parametrize("well", [CALM, JUMPY], ids=["calm", "jumps"])
-X = np.array([-1.5, -0.2, 0.4, 1.1])
 
 
-@WELLS
-def test_splitting_errors_fall_by_four(well):
-    y = X + np.array([0.1, -0.2, 0.05, -0.1])
-    coarse, middle, fine = (well.log_prob(y, X, 0.05, refine) for refine in (1, 2, 4))
-    np.testing.assert_allclose(middle, fine, atol=2e-4)
-    ratio = np.abs(coarse - middle).max() / np.abs(middle - fine).max()
-    assert 3 < ratio < 5.5  # second order in the splitting step: 4
+def test_stationary_law_without_jumps():
+    """p ∝ exp(−2V/σ²); Euler–Maruyama at dt moves it by less than the sampling error."""
+    system = DoubleWell(rate=0, confinement=2, dimension=2, dt=5e-3)
+    x = system.simulate_states(4000, 0, [0.0, 15.0])[:, 1]
+    axis = np.linspace(-3, 3, 2001)
+    density = np.exp(-2 * (axis**2 - 1) ** 2 / 4 / 0.25)
+    distribution = cumulative_trapezoid(density, axis, initial=0.0)
+    distribution /= distribution[-1]
+    assert kstest(x[:, 0], lambda points: np.interp(points, axis, distribution)).pvalue > 1e-3
+    assert kstest(x[:, 1], norm(scale=np.sqrt(0.25 / (2 * 2))).cdf).pvalue > 1e-3
 
 
-@WELLS
-@pytest.mark.parametrize("step", [0.05, 0.6])
-def test_mass_is_one(well, step):
-    grid = np.linspace(-7, 7, 4001)
-    density = np.exp(well.log_prob(np.tile(grid, len(X)), np.repeat(X, len(grid)), step))
-    np.testing.assert_allclose(np.trapezoid(density.reshape(len(X), -1), grid), 1, atol=1e-6)
-
-
-def test_chapman_kolmogorov():
-    """All three with the same splitting step, so that its error is common to them."""
-    grid = np.linspace(-6, 6, 3001)
-    x, y, between = np.repeat(X, len(grid)), np.repeat(X[::-1], len(grid)), np.tile(grid, len(X))
-    joint = np.exp(JUMPY.log_prob(between, x, 0.1) + JUMPY.log_prob(y, between, 0.1)).reshape(len(X), -1)
-    whole = JUMPY.log_prob(np.asarray(X[::-1]), np.asarray(X), 0.2)
-    np.testing.assert_allclose(np.log(np.trapezoid(joint, grid)), whole, atol=1e-5)
+def test_lost_path_is_named():
+    start = np.array([[0.0, 0, 0], [50.0, 0, 0], [1.0, 0, 0]])
+    with pytest.raises(FloatingPointError, match=r"trajectory 1 of DoubleWell.* by time 10.*1 of 3"):
+        DoubleWell(rate=0, dt=0.1).simulate_states(3, 0, [0.0, 0.5, 10.0], start)
 
 
 @pytest.mark.parametrize("system", [DoubleWell(dimension=1), DoubleWell(rate=0, dimension=1)], ids=["jumps", "calm"])
