@@ -107,7 +107,8 @@ class TestParticles:
         """Covariance s·a + s²/4·(a:∇²)a + O(s³), as d⟨a⟩/ds = ½⟨(a:∇²)a⟩; the rest is 1/20 of a standard error."""
         x, step = jnp.asarray([0.5, -0.2]), 0.1
         tensor = lambda x: planar_factor(x) @ planar_factor(x).T  # noqa: E731
-        a, bend = tensor(x), jnp.einsum("ijkl,kl->ij", jax.hessian(tensor)(x), tensor(x))
+        bend_of = jax.jit(lambda x: jnp.einsum("ijkl,kl->ij", jax.hessian(tensor)(x), tensor(x)))
+        a, bend = jax.jit(tensor)(x), bend_of(x)
         centred = particles_moved(Diffusion(planar_factor), x, step) - np.asarray(x)
         products = centred[:, :, None] * centred[:, None, :]
         assert_within_standard_errors(products, np.asarray(step * a + step**2 / 4 * bend))

@@ -12,6 +12,7 @@ or state can hide the leading term by symmetry.
 
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,20 +90,25 @@ def interpolation(points):
     return (modes @ np.fft.fft(np.eye(STATES), axis=0)).real / STATES
 
 
-def weak_error(splitting, generator, steps, truth, choices=((0.0, 1.0),)):
-    """Largest error of E φ(X_T) over all starts; ``choices`` are quantiles and masses of the jump counts."""
-    step = HORIZON / steps
-    jumps = (NODES, WEIGHTS) if len(choices) > 1 else (np.zeros(1), np.ones(1))
+@eqx.filter_jit
+def ends_from_the_circle(splitting, generator, step, diffusion, choice, jump):
+    """Where one step leads from every state with every node of the noise; compiled once for all steps."""
 
     def end(x, diffusion, choice, jump):
         return splitting.move(generator, x, step, Noise(diffusion[None], choice, jump[None], jnp.zeros(0)))[0]
 
+    return jax.vmap(jax.vmap(end, (None, 0, 0, 0)), (0, None, None, None))(
+        jnp.asarray(CIRCLE[:, None]), diffusion, choice, jump
+    )
+
+
+def weak_error(splitting, generator, steps, truth, choices=((0.0, 1.0),)):
+    """Largest error of E φ(X_T) over all starts; ``choices`` are quantiles and masses of the jump counts."""
+    jumps = (NODES, WEIGHTS) if len(choices) > 1 else (np.zeros(1), np.ones(1))
     quantiles, chances = (np.array(column) for column in zip(*choices, strict=True))
     grid = np.stack(np.meshgrid(NODES, quantiles, jumps[0], indexing="ij")).reshape(3, -1)
     masses = np.einsum("i,j,k->ijk", WEIGHTS, chances, jumps[1]).ravel()
-    ends = jax.jit(jax.vmap(jax.vmap(end, (None, 0, 0, 0)), (0, None, None, None)))(
-        jnp.asarray(CIRCLE[:, None]), *map(jnp.asarray, grid)
-    )
+    ends = ends_from_the_circle(splitting, generator, jnp.asarray(HORIZON / steps), *map(jnp.asarray, grid))
     transfer = masses @ interpolation(np.asarray(ends).ravel()).reshape(STATES, len(masses), STATES)
     return np.abs(np.linalg.matrix_power(transfer, steps) @ observable(CIRCLE) - truth).max()
 

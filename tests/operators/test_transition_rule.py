@@ -1,5 +1,6 @@
 """Discrete transition models: normalised densities, of the order that is claimed."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +19,12 @@ from nke.systems import DoubleWell
 from wild import total_mass, wild_generator
 
 
+@eqx.filter_jit
+def displacement(rule, generator, x, step):
+    """Compiled once for all networks of a size and all steps."""
+    return rule.displacement(generator, x, step)
+
+
 @pytest.mark.parametrize("jumps", [False, True])
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("step", [0.02, 2.0])
@@ -27,7 +34,7 @@ def test_the_density_integrates_to_one_for_any_networks(d, step, jumps):
     for seed in range(4):
         generator = wild_generator(d, seed, jumps, size=1.0 if d == 1 else 0.3)
         x = jnp.full(d, 0.3 * seed)
-        law = ForwardPacket().displacement(generator, x, jnp.asarray(step)).numpy()
+        law = displacement(ForwardPacket(), generator, x, jnp.asarray(step)).numpy()
         round_enough = np.linalg.cond(law.covariances).max() < 1e2  # a slanted needle falls through the grid
         checked += round_enough
         if round_enough:
@@ -60,7 +67,7 @@ def test_second_order_in_mean_and_covariance():
 
     errors = []
     for step in (0.2, 0.1):
-        law = ForwardPacket().displacement(generator, x, jnp.asarray(step))
+        law = displacement(ForwardPacket(), generator, x, jnp.asarray(step))
         mean, variance = reference(step)
         growth = np.exp(2 * (1 - 3 * 0.16) * step) * 1e-4  # of the narrow start of the reference
         errors.append((abs(0.4 + float(law.mean[0]) - mean), abs(float(law.covariance[0, 0]) + growth - variance)))
@@ -74,12 +81,12 @@ def test_second_order_in_mean_and_covariance():
 def test_euler_maruyama_freezes_everything_at_the_start(jumps):
     generator = wild_generator(2, 0, jumps)
     x, step = jnp.array([0.3, -0.2]), jnp.asarray(0.1)
-    law = EulerMaruyamaRule().displacement(generator, x, step)
-    mean, covariance = 0.1 * generator.advection.drift(x), 0.1 * generator.diffusion.tensor(x)
+    law = displacement(EulerMaruyamaRule(), generator, x, step)
+    mean, covariance = (0.1 * eqx.filter_jit(f)(x) for f in (generator.advection.drift, generator.diffusion.tensor))
     np.testing.assert_allclose(law.means[0], mean)
     np.testing.assert_allclose(law.covariances[0], covariance)
     if jumps:
-        total = generator.jump.displacement(x, step)
+        total = eqx.filter_jit(generator.jump.displacement)(x, step)
         np.testing.assert_allclose(law.mean, mean + total.mean)
         np.testing.assert_allclose(law.covariance, covariance + total.covariance)
 
@@ -96,7 +103,7 @@ def test_sampling_with_more_substeps_departs_from_the_transition_as_the_step_gro
     generator = Generator(Advection(system.drift), Diffusion(system.noise_matrix), None)
     start, count, gaps = jnp.array([0.5]), 100_000, {}
     for step in (0.05, 0.8, 1.6):
-        law = ForwardPacket().displacement(generator, start, jnp.asarray(step))
+        law = displacement(ForwardPacket(), generator, start, jnp.asarray(step))
         paths = sample(
             generator, Strang(), jnp.tile(start, (count, 1)), np.array([step]), np.array([64]), jax.random.key(0)
         )[0, :, 0]
@@ -119,7 +126,7 @@ def test_substeps_bring_the_packet_closer_to_a_known_law():
     exact = np.expm1(0.25), np.exp(0.5) * np.expm1(0.5)
     errors = []
     for substeps in (1, 2, 4):
-        law = ForwardPacket(substeps=substeps).displacement(generator, jnp.ones(1), jnp.asarray(0.5))
+        law = displacement(ForwardPacket(substeps=substeps), generator, jnp.ones(1), jnp.asarray(0.5))
         errors.append([abs(float(law.mean[0]) - exact[0]), abs(float(law.covariance[0, 0]) - exact[1])])
     errors = np.array(errors)
     assert (errors[1:, 1] < 2 / 3 * errors[:-1, 1]).all(), errors

@@ -50,6 +50,12 @@ class TestMixtureDensityNetwork:
         np.testing.assert_allclose(after.covariances, before.covariances[:, keep], rtol=1e-4, atol=1e-4)
 
 
+@eqx.filter_jit
+def at(network, x):
+    """Rate and law at one state, compiled."""
+    return network(x)
+
+
 class TestJumpNetwork:
     def test_a_network_starts_at_a_law_and_drops_components(self):
         law = GaussianMixture(
@@ -58,11 +64,11 @@ class TestJumpNetwork:
             np.array([[[1.0, 0.3], [0.3, 2.0]]] * 3),
         )
         network = JumpNetwork(jnp.array([2.0, 1.0]), 0.1 * jnp.eye(2), 1.5, 3, 8, 1, key=jax.random.key(0))
-        rate, found = network.starting_from(law)(jnp.zeros(2))
+        rate, found = at(network.starting_from(law), jnp.zeros(2))
         assert float(rate) == pytest.approx(1.5)
         for wanted, got in zip(jax.tree.leaves(law), jax.tree.leaves(found), strict=True):
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
-        rate, found = network.starting_from(law).prune([0, 2])(jnp.zeros(2))
+        rate, found = at(network.starting_from(law).prune([0, 2]), jnp.zeros(2))
         assert float(rate) == pytest.approx(1.5)
         np.testing.assert_allclose(found.weights, [5 / 7, 2 / 7], rtol=1e-5)
         np.testing.assert_allclose(found.means, law.means[[0, 2]], atol=1e-5)
@@ -75,18 +81,18 @@ class TestJumpNetwork:
         last = jax.random.normal(jax.random.key(1), network.mlp.layers[-1].weight.shape)
         network = eqx.tree_at(lambda n: n.mlp.layers[-1].weight, network, last)
         x, keep = jnp.array([0.3, -0.7]), [2, 0]
-        (rate, whole), (same, part) = network(x), network.prune(keep)(x)
+        (rate, whole), (same, part) = at(network, x), at(network.prune(keep), x)
         assert float(same) == float(rate)
         np.testing.assert_allclose(part.weights, whole.weights[jnp.array(keep)] / (1 - whole.weights[1]), rtol=1e-5)
         np.testing.assert_allclose(part.means, whole.means[jnp.array(keep)], rtol=1e-5)
         np.testing.assert_allclose(part.covariances, whole.covariances[jnp.array(keep)], rtol=1e-5)
-        assert bool((network(-x)[1].means == whole.means).all()) is not state_dependent_shapes
+        assert bool((at(network, -x)[1].means == whole.means).all()) is not state_dependent_shapes
 
     def test_a_jump_is_never_smaller_than_the_noise_of_a_step(self):
         noise = jnp.array([[0.5, 0.0], [0.2, 0.3]])
         network = JumpNetwork(jnp.full(2, 1e-3), noise, 1.0, 3, 8, 1, key=jax.random.key(0))
-        np.testing.assert_allclose(network.size_over_noise(jnp.zeros(2)), 1.0, rtol=1e-5)
+        np.testing.assert_allclose(eqx.filter_jit(network.size_over_noise)(jnp.zeros(2)), 1.0, rtol=1e-5)
         large = JumpNetwork(jnp.full(2, 5.0), noise, 1.0, 1, 8, 1, key=jax.random.key(0))
-        _, law = large(jnp.zeros(2))
+        _, law = at(large, jnp.zeros(2))
         np.testing.assert_allclose(law.means, 0)
         np.testing.assert_allclose(law.covariances[0], (5.0 * (1 + 1e-3)) ** 2 * np.eye(2), rtol=1e-6)
