@@ -39,9 +39,9 @@ def test_a_system():
 def test_a_file_format(tmp_path, monkeypatch):
     module, registration = examples("Add a file format")
     monkeypatch.setitem(sys.modules, "nke.files.feather", names_of(module))
-    tables = {name: dict(getattr(entry, name)) for name in ("FORMATS", "ENDINGS", "MAGIC")}
+    tables = {name: dict(getattr(entry, name)) for name in ("FORMATS", "ENDINGS", "SIGNATURES")}
     exec(registration, tables)
-    for name in ("FORMATS", "ENDINGS", "MAGIC"):
+    for name in ("FORMATS", "ENDINGS", "SIGNATURES"):
         monkeypatch.setattr(entry, name, tables[name])
     paths = nke.systems.HarmonicOscillator().simulate(3, seed=0)
     nke.write(paths, tmp_path / "paths.feather")

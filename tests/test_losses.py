@@ -18,8 +18,7 @@ from nke.fitting.losses import (
     mean_square_velocity,
 )
 
-from nke.operators import Advection, Diffusion, MixtureDensityNetwork
-from nke.operators.networks import Fixed
+from nke.operators import Advection, Diffusion, Fixed, MixtureDensityNetwork
 from nke.packets import build_packets
 from nke.systems import OrnsteinUhlenbeck
 

@@ -12,7 +12,7 @@ from true_models import true_model
 
 @pytest.fixture(scope="module")
 def model():
-    return true_model(OrnsteinUhlenbeck(), 0.02)
+    return true_model(OrnsteinUhlenbeck(), step=0.02)
 
 
 def test_progress_tells_of_all_transitions_and_intervals(model):

@@ -13,7 +13,7 @@ def test_the_true_model_scores_like_the_oracle():
     system = DoubleWell(dt=0.01)
     times = np.linspace(0, 1, 21)
     test = system.simulate(128, seed=3, times=times)
-    model = true_model(system, 0.05)
+    model = true_model(system, step=0.05)
     floor = nke.oracle_floor(system, test, replicates=30, seed=5)
     measured = nke.evaluate(model, test, seed=6).ensemble
     assert measured is not None

@@ -13,12 +13,12 @@ from true_models import true_model
 def test_recovery_is_zero_for_the_truth_and_right_for_a_known_error():
     system = DoubleWell()
     states = np.random.default_rng(0).normal(size=(500, 3))
-    exact = nke.recovery(true_model(system, 0.05), system, states)
+    exact = nke.recovery(true_model(system, step=0.05), system, states)
     assert exact.drift.relative < 1e-5
     assert exact.diffusion.median < 1e-5
     assert exact.jump_rate is not None
     assert exact.jump_rate.relative < 1e-5
-    off = nke.recovery(true_model(DoubleWell(noise=1.0, rate=1.5), 0.05), system, states)
+    off = nke.recovery(true_model(DoubleWell(noise=1.0, rate=1.5), step=0.05), system, states)
     assert off.diffusion == pytest.approx((3.0, 3.0), rel=1e-4)  # a = 1 against 0.25
     assert off.jump_rate == pytest.approx((0.5, 0.5), rel=1e-4)
 

@@ -48,7 +48,7 @@ def write(model: "Model", path: str | Path, history: str | None = None) -> None:
     }
     if history is not None:
         header["history"] = history
-    header["digest"] = _digest(header, tensors)
+    header["digest"] = digest(header, tensors)
     write_atomically(Path(path), pack_tensors(tensors, metadata=header))
 
 
@@ -87,7 +87,7 @@ def load_with_history(path: str | Path) -> tuple["Model", str | None]:
             f"{path} has model format {header.get('format_version')}, written by nke {header.get('nke_version')}; "
             f"this is nke {VERSION}, which reads formats 4 and {FORMAT_VERSION}: install the other version of nke"
         )
-    if header.pop("digest", None) != _digest(header, tensors):
+    if header.pop("digest", None) != digest(header, tensors):
         raise DamagedFileError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
     try:
         config = json.loads(header["config"])
@@ -113,7 +113,7 @@ def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.nda
     return header, tensors
 
 
-def _digest(header: dict[str, str], tensors: dict[str, np.ndarray]) -> str:
+def digest(header: dict[str, str], tensors: dict[str, np.ndarray]) -> str:
     """A hash over all that a file says."""
     hasher = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):

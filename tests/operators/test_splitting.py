@@ -12,6 +12,7 @@ or state can hide the leading term by symmetry.
 
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,20 +90,25 @@ def interpolation(points):
     return (modes @ np.fft.fft(np.eye(STATES), axis=0)).real / STATES
 
 
-def weak_error(splitting, generator, steps, truth, choices=((0.0, 1.0),)):
-    """Largest error of E φ(X_T) over all starts; ``choices`` are quantiles and masses of the jump counts."""
-    step = HORIZON / steps
-    jumps = (NODES, WEIGHTS) if len(choices) > 1 else (np.zeros(1), np.ones(1))
+@eqx.filter_jit
+def ends_from_the_circle(splitting, generator, step, diffusion, choice, jump):
+    """Where one step leads from every state with every node of the noise; compiled once for all steps."""
 
     def end(x, diffusion, choice, jump):
         return splitting.move(generator, x, step, Noise(diffusion[None], choice, jump[None], jnp.zeros(0)))[0]
 
+    return jax.vmap(jax.vmap(end, (None, 0, 0, 0)), (0, None, None, None))(
+        jnp.asarray(CIRCLE[:, None]), diffusion, choice, jump
+    )
+
+
+def weak_error(splitting, generator, steps, truth, choices=((0.0, 1.0),)):
+    """Largest error of E φ(X_T) over all starts; ``choices`` are quantiles and masses of the jump counts."""
+    jumps = (NODES, WEIGHTS) if len(choices) > 1 else (np.zeros(1), np.ones(1))
     quantiles, chances = (np.array(column) for column in zip(*choices, strict=True))
     grid = np.stack(np.meshgrid(NODES, quantiles, jumps[0], indexing="ij")).reshape(3, -1)
     masses = np.einsum("i,j,k->ijk", WEIGHTS, chances, jumps[1]).ravel()
-    ends = jax.jit(jax.vmap(jax.vmap(end, (None, 0, 0, 0)), (0, None, None, None)))(
-        jnp.asarray(CIRCLE[:, None]), *map(jnp.asarray, grid)
-    )
+    ends = ends_from_the_circle(splitting, generator, jnp.asarray(HORIZON / steps), *map(jnp.asarray, grid))
     transfer = masses @ interpolation(np.asarray(ends).ravel()).reshape(STATES, len(masses), STATES)
     return np.abs(np.linalg.matrix_power(transfer, steps) @ observable(CIRCLE) - truth).max()
 
@@ -168,55 +174,6 @@ class TestWeakOrder:
         truth = exact(generators[0])
         coarse, fine = (weak_error(Strang(), generator, 8, truth) for generator in generators)
         assert coarse == pytest.approx(fine, rel=0.02)
-
-
-SOURCES = np.array([[[0.5, 0.3], [-0.2, 0.4]], [[-0.1, 0.6], [0.5, 0.2]], [[0.3, -0.4], [0.1, 0.3]]])
-
-
-@pytest.mark.usefixtures("double_precision")
-class TestNoiseThatDoesNotCommute:
-    """dx = Σ_r B_r x dW_r in the plane, three sources; its moments E x⊗…⊗x solve linear equations."""
-
-    START = np.array([1.0, -0.7])
-
-    def generator_of_moments(self, order):
-        """d/dt E x^{⊗k} = Σ_r Σ_{a<b} (B_r on factor a and on factor b) E x^{⊗k}."""
-
-        def on(factors):
-            matrix = np.eye(1)
-            for place in range(order):
-                matrix = np.kron(matrix, factors.get(place, np.eye(2)))
-            return matrix
-
-        pairs = [(a, b) for a in range(order) for b in range(a + 1, order)]
-        return sum((on({a: B, b: B}) for B in SOURCES for a, b in pairs), np.zeros((2**order, 2**order)))
-
-    def moments(self, order, step):
-        """Of one step by Gauss–Hermite nodes and all signs: exact, the scheme being a polynomial in ξ."""
-        nodes, weights = np.polynomial.hermite_e.hermegauss(7)
-        weights = weights / weights.sum()
-        places = np.stack(np.meshgrid(*[np.arange(7)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-        signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-        sources = jnp.asarray(SOURCES)
-        diffusion = Diffusion(lambda x: jnp.swapaxes(sources @ x, 0, 1))
-        move = lambda xi, v: diffusion.move(jnp.asarray(self.START), step, Noise(xi, jnp.zeros(()), xi, v))  # noqa: E731
-        ends = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))(jnp.asarray(nodes[places]), jnp.asarray(signs))
-        power = np.asarray(ends)
-        for _ in range(order - 1):
-            power = (power[..., :, None] * np.asarray(ends)[..., None, :]).reshape(*power.shape[:2], -1)
-        return weights[places].prod(axis=1) @ power.mean(axis=1)
-
-    @pytest.mark.parametrize("order", [1, 2, 3, 4])
-    def test_one_step_is_right_to_the_second_order(self, order):
-        """So that its error falls by eight where the step is halved, and the mean stays to rounding."""
-        start = self.START
-        for _ in range(order - 1):
-            start = np.kron(start, self.START)
-        steps = (0.04, 0.02, 0.01)
-        exact = [expm(step * self.generator_of_moments(order)) @ start for step in steps]
-        errors = [np.abs(self.moments(order, step) - truth).max() for step, truth in zip(steps, exact, strict=True)]
-        assert errors[0] < 1e-12 or (orders_of(errors) > 2.7).all(), (errors, orders_of(errors))
-        assert order > 1 or errors[0] < 1e-12
 
 
 MATRIX = np.array([[-0.5, 2.0], [-1.0, -1.5]])
