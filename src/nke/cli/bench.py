@@ -20,6 +20,7 @@ def bench(
     backend: str,
     scheduler: str | None,
 ) -> None:
+    """Runs the cells that are missing and writes tables and figures."""
     count = seeds if seeds is not None else 1 if quick else 5
     tasks = plan(QUICK if quick else Protocol(), count, _names(systems), _names(methods))
     console = Console()

@@ -24,7 +24,7 @@ def history(result: FitResult, *, figure: Canvas | None = None) -> AxesArray:
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from nke.fitting.loop import Curve
+        >>> from nke.fitting import Curve
         >>> curve = Curve(np.array([200, 400]), np.array([1.0, 0.5]), np.array([1.1, 0.7]), best=1, seconds=2.0)
         >>> axes = nke.plots.history(nke.FitResult(model, {"likelihood": curve}, {}), figure=Figure())
         >>> axes[0, 0].get_title()
