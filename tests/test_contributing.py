@@ -57,3 +57,12 @@ def test_a_baseline():
     assert model.drift([1.0]) < 0 < model.drift([-1.0])
     with pytest.raises(nke.NkeError, match="has no jump part"):
         nke.fit(data, method, jumps=True, progress=False)
+
+
+def test_a_law(monkeypatch):
+    family = names_of(examples("Add a law")[0]).LinearFamily()
+    monkeypatch.setattr("nke.fitting.search.FAMILIES", (family,))
+    data = nke.systems.OrnsteinUhlenbeck().simulate(16, seed=0)
+    result = nke.fit(data, jumps=False, progress=False)
+    assert result.decision("linear").answer == "it was tried"
+    assert result.model.drift([1.0]) < 0 < result.model.drift([-1.0])
