@@ -4,7 +4,7 @@ import abc
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -36,6 +36,7 @@ class TransitionLoss(eqx.Module):
         return -self.rule.log_prob(generator, data.x[i], data.displacement[i], data.step[i])
 
 
+@runtime_checkable
 class SearchOptions(NetworkOptions, Protocol):
     """What a method says about the law to be found."""
 

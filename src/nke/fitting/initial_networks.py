@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, PRNGKeyArray
@@ -34,6 +34,7 @@ FACTORS = {"constant": ConstantFactor, "plain": FullFactor, "diagonal": Diagonal
 Keys = Callable[[], PRNGKeyArray]
 
 
+@runtime_checkable
 class NetworkOptions(Protocol):
     """What a method says about the networks."""
 

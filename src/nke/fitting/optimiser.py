@@ -1,7 +1,8 @@
 """What every optimiser gives back: parameters, and a named result that says how it ended."""
 
 import enum
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 
 class Outcome(enum.Enum):
@@ -21,7 +22,8 @@ class Outcome(enum.Enum):
 Evidence = TypeVar("Evidence")
 
 
-class Optimised(NamedTuple, Generic[Evidence]):
+@dataclass(frozen=True)
+class Optimised(Generic[Evidence]):
     """The end of an optimisation.
 
     Attributes:
@@ -36,6 +38,7 @@ class Optimised(NamedTuple, Generic[Evidence]):
     evidence: Evidence
 
 
+@runtime_checkable
 class Optimiser(Protocol):
     """Anything that improves parameters: ``Newton`` for few in one vector, ``StochasticGradient`` for networks."""
 

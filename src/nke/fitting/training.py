@@ -95,14 +95,14 @@ class Trainer:
             self.run.stage_checkpoint(name),
             "training" if trial is None else "trial",
         )
-        parameters, outcome, curve = optimiser.run(loss, start, data)
-        if outcome is Outcome.NOT_FINITE:
+        found = optimiser.run(loss, start, data)
+        if found.outcome is Outcome.NOT_FINITE:
             raise DivergenceError(
                 "the loss became NaN or infinite while training; lower the learning rate, or check the data "
                 "for a few values that are very far from the rest"
             )
-        self.history[name] = curve
-        return parameters
+        self.history[name] = found.evidence
+        return found.parameters
 
     @contextmanager
     def clock(self, name: str) -> Iterator[None]:

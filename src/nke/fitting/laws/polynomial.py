@@ -88,8 +88,8 @@ class PolynomialLaw(Candidate):
     ) -> tuple[PolynomialParameters, bool]:
         """Newton's method from afar, over few transitions; and whether it came close to their maximum."""
         law = PolynomialParameters.of(begin, problem.initial.sample.origin, problem.rules.origin_distance)
-        vector, outcome, _ = FROM_AFAR.run(problem.transition_rule(self.form), law.vector, few, advance)
-        return replace(law, vector=vector), outcome is Outcome.CONVERGED
+        found = FROM_AFAR.run(problem.transition_rule(self.form), law.vector, few, advance)
+        return replace(law, vector=found.parameters), found.outcome is Outcome.CONVERGED
 
 
 def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Problem) -> PolynomialFit:
@@ -111,10 +111,10 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
     advance = trainer.run.progress("Newton's method", BEFORE_DROPPING.iterations + TO_THE_END.iterations)
 
     def maximum(newton: Newton, law: PolynomialParameters, steps: Steps) -> tuple[PolynomialParameters, Sums]:
-        vector, outcome, sums = newton.run(rule, law.vector, steps, advance)
-        if outcome is Outcome.NOT_FINITE:
+        found = newton.run(rule, law.vector, steps, advance)
+        if found.outcome is Outcome.NOT_FINITE:
             raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
-        return replace(law, vector=vector), sums
+        return replace(law, vector=found.parameters), found.evidence
 
     with trainer.clock("Newton's method"):
         law, sums = maximum(BEFORE_DROPPING, law, some)

@@ -1,13 +1,15 @@
 """The three losses against literal loops over packets and members, and the bias of the first one."""
 
 import math
+from functools import cache
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from nke.fitting.losses import (
+
+from nke.fitting.packet_losses import (
     AdvectionLoss,
     DiffusionLoss,
     JumpLoss,
@@ -17,7 +19,6 @@ from nke.fitting.losses import (
     mean_growth,
     mean_square_velocity,
 )
-
 from nke.operators import Advection, Diffusion, Fixed, MixtureDensityNetwork
 from nke.packets import build_packets
 from nke.systems import OrnsteinUhlenbeck
@@ -354,7 +355,13 @@ def stationary():
     return OrnsteinUhlenbeck(rate=RATE).simulate(TRAJECTORIES, 0, times=STEP * np.arange(STEPS + 1)).transitions()
 
 
-def packed(part, neighbours):
+@pytest.fixture(scope="module")
+def packed(stationary):
+    """Per-time packets of so many neighbours, each built once."""
+    return cache(lambda neighbours: packets_of(stationary, neighbours))
+
+
+def packets_of(part, neighbours):
     """Per-time packets; for κ = 1 each particle is its own packet."""
     if neighbours == 1:
         particles, members = np.arange(len(part))[None], np.arange(len(part))[None, :, None]
@@ -420,12 +427,12 @@ class TestBiasOfTheTrapezoid:
     """Stationary Ornstein–Uhlenbeck, θ = 1, s = 0.02: the true slope is −1, the loss prefers another."""
 
     @pytest.mark.parametrize(("neighbours", "designed"), [(1, 0.01), (8, -0.88), (32, -0.945)])
-    def test_the_loss_prefers_a_smaller_slope(self, double_precision, stationary, neighbours, designed):
+    def test_the_loss_prefers_a_smaller_slope(self, double_precision, stationary, packed, neighbours, designed):
         """The minimum of the loss is where theory puts it and where DESIGN 4.2 found it, within four standard
         errors. Its distance from the instrumented slope of the same packets shares their noise, so it is known
         far better: it is the quadratic variation Σ Δμ̃², known to √(2/n) for n = T/(s κ) separate packets.
         """
-        data = packed(stationary, neighbours)
+        data = packed(neighbours)
         now, then = packet_means(stationary, data)
         slope, error = fitted_slope(data), standard_error(data)
         predicted = expected_slope(neighbours, now.var())
@@ -437,16 +444,16 @@ class TestBiasOfTheTrapezoid:
         assert abs(gap / (predicted - UNBIASED) - 1) < 4 * math.sqrt(2 / packets) + 4 * error * STEP * neighbours
         assert gap > 0.5 / neighbours
 
-    def test_without_packets_the_slope_is_nearly_zero(self, double_precision, stationary):
+    def test_without_packets_the_slope_is_nearly_zero(self, double_precision, packed):
         """κ = 1: Σ (y − x)(y + x) = Σ y² − x² telescopes to the two ends of each trajectory, so that the slope
         is 0 with a standard deviation of only (2/s)·√(2·2V²/M)/(4 V N), whatever the drift is.
         """
         deviation = 2 / STEP * 2 / math.sqrt(TRAJECTORIES) / (4 * STEPS)
         assert deviation < 0.005
-        assert abs(fitted_slope(packed(stationary, 1))) < 4 * deviation
+        assert abs(fitted_slope(packed(1))) < 4 * deviation
 
     @pytest.mark.parametrize("neighbours", [1, 8, 32])
-    def test_instruments_at_the_start_remove_it(self, stationary, neighbours):
-        data = packed(stationary, neighbours)
+    def test_instruments_at_the_start_remove_it(self, double_precision, stationary, packed, neighbours):
+        data = packed(neighbours)
         slope = instrumented_slope(*packet_means(stationary, data))
         assert abs(slope - UNBIASED) < 4 * standard_error(data)

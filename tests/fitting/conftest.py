@@ -1,0 +1,56 @@
+"""Fitted models that several test files look at, each fitted once."""
+
+import pytest
+
+import nke
+from nke.fitting import FitResult, Likelihood
+from nke.systems import BimodalJumps
+from quick_fits import (
+    QUICK,
+    correlated_walk,
+    double_well,
+    geometric_brownian_motion,
+    ornstein_uhlenbeck_in_units,
+)
+
+
+@pytest.fixture(scope="session")
+def linear_fit() -> FitResult:
+    """Ornstein–Uhlenbeck in millimetres and seconds."""
+    return nke.fit(ornstein_uhlenbeck_in_units(), QUICK, jumps=False)
+
+
+@pytest.fixture(scope="session")
+def far_fit() -> FitResult:
+    """The same, a hundred standard deviations from zero."""
+    return nke.fit(ornstein_uhlenbeck_in_units(shift=7e4), QUICK, jumps=False)
+
+
+@pytest.fixture(scope="session")
+def jump_fit() -> FitResult:
+    """A double well with jumps that are the same in every state."""
+    return nke.fit(double_well(), QUICK)
+
+
+@pytest.fixture(scope="session")
+def relative_fit() -> FitResult:
+    """Noise in proportion to the state."""
+    return nke.fit(geometric_brownian_motion(), QUICK, jumps=False)
+
+
+@pytest.fixture(scope="session")
+def independent_fit() -> FitResult:
+    """Pure noise in the plane, independent between the coordinates."""
+    return nke.fit(correlated_walk(0.0), Likelihood(networks=False), jumps=False)
+
+
+@pytest.fixture(scope="session")
+def correlated_fit() -> FitResult:
+    """Pure noise in the plane, with a correlation of 0.3."""
+    return nke.fit(correlated_walk(0.3), Likelihood(networks=False), jumps=False)
+
+
+@pytest.fixture(scope="session")
+def network_fit() -> FitResult:
+    """A rate of jumps and shares that depend on the state, beside the drift −x."""
+    return nke.fit(BimodalJumps().simulate(128, seed=1), QUICK)

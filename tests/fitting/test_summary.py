@@ -1,0 +1,38 @@
+"""The summary: the law, its score, the decisions and the time, in words that need no code."""
+
+
+def test_a_polynomial_law(linear_fit):
+    text = linear_fit.summary()
+    first, equation, noise, score, *rest = text.splitlines()
+    assert first.split(maxsplit=1) == ["law", "drift and diffusion, no jumps, of u [mm]; step 3 s"]
+    assert equation.strip() == linear_fit.equation.lines()[0]
+    assert noise.strip() == linear_fit.equation.lines()[1]
+    assert score.endswith("nats per held-out transition")
+    assert str(linear_fit.score.value)[:5] in score
+    for decision, line in zip(linear_fit.decisions, rest, strict=False):
+        assert line.split()[0] == decision.topic.split()[0]
+        assert line.endswith(str(decision))
+    assert rest[-1].startswith("time")
+    assert "lack of fit" in text
+    assert str(linear_fit) == text
+
+
+def test_jumps(jump_fit):
+    text = jump_fit.summary()
+    assert text.startswith("law          drift, diffusion and jumps of x1")
+    assert "jump rate" in text
+    assert "per unit time" in text
+
+
+def test_trainings(network_fit):
+    lines = [line for line in network_fit.summary().splitlines() if line.startswith("training ")]
+    assert len(lines) == len(network_fit.history)
+    for line, (name, curve) in zip(lines, network_fit.history.items(), strict=True):
+        assert line.split(maxsplit=1)[1].startswith(f"{name}: {curve.steps[-1]} steps, kept")
+        assert f"held-out loss {curve.held_out[max(curve.best, 0)]:.4g}" in line
+
+
+def test_without_private_words(linear_fit, jump_fit, network_fit):
+    for result in (linear_fit, jump_fit, network_fit):
+        for words in ("left over", "runs away", "finite numbers", "of itself", "asks for"):
+            assert words not in result.summary()
