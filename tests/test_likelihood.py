@@ -24,7 +24,7 @@ from nke.operators import (
     PoissonJump,
 )
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
-from wild import total_mass, wild_generator
+from random_generators import total_mass, wild_generator
 
 QUICK = Likelihood(networks=True, noise="plain", width=32, schedule=Schedule(steps=2 * CHUNK, particles=256))
 

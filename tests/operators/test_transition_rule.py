@@ -16,7 +16,7 @@ from nke.operators import (
     Strang,
 )
 from nke.systems import DoubleWell
-from wild import total_mass, wild_generator
+from random_generators import total_mass, wild_generator
 
 
 @eqx.filter_jit
