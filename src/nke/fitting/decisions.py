@@ -67,7 +67,7 @@ class Decision:
     topic: str = ""
 
     def __str__(self) -> str:
-        because = "; ".join(filter(None, [_words(self.evidence), self.rule]))
+        because = "; ".join(filter(None, [*in_words(self.evidence), self.rule]))
         return f"{self.question} {self.answer}" + (f" ({because})" if because else "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,18 +133,30 @@ def division(training: int, held_out: int, share: float, kind: str = "transition
     )
 
 
-def _words(evidence: Any) -> str:
-    if isinstance(evidence, Mapping):
-        parts = [
-            f"{name}: {_words(part)}" if isinstance(part, Mapping) else f"{name} {_words(part)}"
-            for name, part in evidence.items()
-        ]
-        return ("; " if any(isinstance(part, Mapping) for part in evidence.values()) else ", ").join(parts)
-    if isinstance(evidence, bool) or evidence is None:
-        return {True: "yes", False: "no", None: "unknown"}[evidence]
-    if isinstance(evidence, Estimate) or not isinstance(evidence, float):
-        return str(evidence)
-    return f"{evidence:.4g}"
+def in_words(evidence: Mapping[str, Any]) -> list[str]:
+    """Writes evidence in plain words.
+
+    Args:
+        evidence: Of a decision.
+
+    Returns:
+        A line for each candidate, or one for all numbers.
+
+    Example:
+        >>> nke.fitting.decisions.in_words({"local excess kurtosis": 0.0123})
+        ['local excess kurtosis 0.0123']
+    """
+    if any(isinstance(part, Mapping) for part in evidence.values()):
+        return [f"{name}: {_words(part)}" for name, part in evidence.items()]
+    return [_words(evidence)] if evidence else []
+
+
+def _words(part: Any) -> str:
+    if isinstance(part, Mapping):
+        return ", ".join(f"{name} {_words(value)}" for name, value in part.items())
+    if isinstance(part, bool) or part is None:
+        return {True: "yes", False: "no", None: "unknown"}[part]
+    return f"{part:.4g}" if isinstance(part, float) and not isinstance(part, Estimate) else str(part)
 
 
 def _plain(evidence: Any) -> Any:

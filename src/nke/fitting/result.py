@@ -79,7 +79,7 @@ class FitResult:
 
         Example:
             >>> print(result.summary().splitlines()[0])
-            law          drift and diffusion, no jumps, of x; step 0.02
+            law           drift and diffusion, no jumps, of x; step 0.02
         """
         return summarise(self)
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from nke.data import Coordinates, Trajectories
 from nke.errors import DivergenceError, InputError
 from nke.fitting.batches import Steps
-from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss, parameter_count
 from nke.fitting.decisions import Decision
 from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
@@ -128,7 +128,7 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         form,
         law.generator,
         losses,
-        law.count,
+        parameter_count(law.generator) - len(law.vector.values) + law.count,  # with those of networks beside it
         problem.valid(problem.held_out),
         _score_tests(law, scores, some, problem),
         law,
