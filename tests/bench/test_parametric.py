@@ -27,7 +27,7 @@ def test_parametric_fit_of_lorenz_recovers_it():
 
 
 def test_parametric_fit_of_the_double_well_recovers_it(monkeypatch):
-    monkeypatch.setattr(cubic_well, "SHORT", 1 / 16)  # a coarser quadrature on a coarser grid, for speed
+    monkeypatch.setattr(cubic_well, "LONGEST_STEP", 1 / 16)  # a coarser quadrature on a coarser grid, for speed
     found = fit_double_well(DoubleWell(dt=0.01).simulate(64, seed=0, times=np.arange(31) * 0.2), spacing=3.0)
     assert (found.confinement, found.noise) == pytest.approx((1, 0.5), rel=0.1)
     assert (found.rate, found.jump_scale) == pytest.approx((1, 1), rel=0.25)

@@ -12,7 +12,7 @@ import nke.fitting
 from command_line import refused, run
 from nke.cli.fit import chosen_method, known_structure
 from nke.fitting import Likelihood
-from nke.fitting.likelihood import schedule_for
+from nke.fitting.training import default_schedule
 
 
 def test_the_method_is_as_asked():
@@ -23,7 +23,8 @@ def test_the_method_is_as_asked():
     assert chosen_method("likelihood", None, data, known_structure("x:vx,y:vy", "x,y")) == Likelihood(**known)
     assert chosen_method("likelihood", None, data, {"networks": False}).networks is False
     shorter = chosen_method("likelihood", 20, data, {}).schedule
-    assert replace(shorter, steps=schedule_for(1, 4).steps) == schedule_for(1, 4)
+    usual = default_schedule(1, 4, nke.fitting.SelectionRules())
+    assert replace(shorter, steps=usual.steps) == usual
     assert shorter.steps == 20
 
 

@@ -30,7 +30,7 @@ def test_progress_tells_of_all_transitions_and_intervals(model):
     simulate_like(model, ragged, progress=progress)
     assert heard["simulating"] == [10, 10]
     nke.oracle_floor(OrnsteinUhlenbeck(), data, replicates=2, progress=progress)
-    assert heard["true law"] == [2, 2]
+    assert heard["simulating"] == [2, 2]
 
 
 def test_data_that_is_no_ensemble_is_scored_without_ensemble_metrics(model):
