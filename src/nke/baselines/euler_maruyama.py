@@ -57,6 +57,12 @@ class EulerMaruyama:
 
         Raises:
             InputError: If ``jumps`` is True.
+
+        Example:
+            >>> method = nke.baselines.EulerMaruyama(width=4, depth=1, schedule=nke.Schedule(steps=5, particles=64))
+            >>> learned = method.fit(data, nke.Coordinates.zscore(data), jumps=None, run=nke.fitting.FitRun(seed=0))
+            >>> learned.model.splitting.kind, learned.form.noise
+            ('euler', 'diagonal')
         """
         refuse_jumps(jumps, self)
         result = self._likelihood().fit_deciding(lambda some: (False, NO_JUMPS), data, coordinates, run)

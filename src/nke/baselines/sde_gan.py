@@ -99,6 +99,12 @@ class SDEGAN:
         Raises:
             InputError: If ``jumps`` is True.
             ModuleNotFoundError: If Diffrax is not installed.
+
+        Example:
+            >>> method = nke.baselines.SDEGAN(steps=1, window=2, batch=4, width=4, depth=1, hidden=4)
+            >>> learned = method.fit(data, nke.Coordinates.zscore(data), jumps=None, run=nke.fitting.FitRun(seed=0))
+            >>> learned.decision("stopped").answer
+            'after all steps'
         """
         refuse_jumps(jumps, self)
         clock = time.perf_counter()
@@ -144,6 +150,12 @@ class SDEGAN:
 
         Returns:
             Drift by linear least squares and the data's mean noise, where the likelihood begins too.
+
+        Example:
+            >>> method = nke.baselines.SDEGAN(width=4, depth=1)
+            >>> generator = method.generator(data, nke.Coordinates.zscore(data), seed=0)
+            >>> generator.noise_factor.configuration()
+            {'kind': 'full', 'width': 4, 'depth': 1}
         """
         keys = iter(jax.random.split(jax.random.key(seed)))
         options = Likelihood(width=self.width, depth=self.depth)
@@ -190,6 +202,13 @@ class SDEGAN:
 
         Returns:
             The transformation of the gradient.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> optimiser, weights = nke.baselines.SDEGAN(weight_decay=0.5).optimiser(), jnp.array([2.0])
+            >>> update, state = optimiser.update(jnp.array([4.0]), optimiser.init(weights), weights)
+            >>> round(float(update[0]), 3)  # the sign of the gradient, and 0.5·2 of decay
+            2.0
         """
         player = optax.chain(
             optax.clip_by_global_norm(CLIP),

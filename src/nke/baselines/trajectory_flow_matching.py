@@ -170,6 +170,13 @@ class TrajectoryFlowMatching:
 
         Raises:
             InputError: If ``jumps`` is True.
+
+        Example:
+            >>> schedule = nke.Schedule(steps=1, particles=64)
+            >>> method = nke.baselines.TrajectoryFlowMatching(width=4, depth=1, schedule=schedule)
+            >>> learned = method.fit(data, nke.Coordinates.zscore(data), jumps=None, run=nke.fitting.FitRun(seed=0))
+            >>> learned.history["flow"].steps.tolist()
+            [1]
         """
         refuse_jumps(jumps, self)
         clock = time.perf_counter()

@@ -16,6 +16,12 @@ class Steps(NamedTuple):
         x: States at which the transitions begin.
         displacement: Next states minus these.
         step: Times between.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> steps = nke.fitting.Steps(jnp.zeros((5, 2)), jnp.ones((5, 2)), jnp.full(5, 0.1))
+        >>> steps.displacement.shape, steps.step.shape
+        ((5, 2), (5,))
     """
 
     x: Float[Array, "t d"]
@@ -35,6 +41,12 @@ class Blocks(NamedTuple):
         particles: The particles in each.
         skew: The preference γ for the first blocks.
         most_evaluated: Particles that a held-out loss looks at; more would cost more than they tell.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> blocks = nke.fitting.Blocks(jnp.zeros((10, 32, 1)), blocks=10, particles=32)
+        >>> blocks.blocks * blocks.particles
+        320
     """
 
     arrays: PyTree[Array]
@@ -51,6 +63,12 @@ class Blocks(NamedTuple):
 
         Returns:
             Indices of the blocks and their weights.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> index, weights = nke.fitting.Blocks(jnp.zeros(10), 10, 1, skew=2.0).draw(jnp.array([0.25, 0.5]))
+            >>> index.tolist(), weights.tolist()  # 10·u² and 2·u
+            ([0, 2], [0.5, 1.0])
         """
         index = (self.blocks * uniform**self.skew).astype(jnp.int32)
         return jnp.minimum(index, self.blocks - 1), self.skew * uniform ** (self.skew - 1)
@@ -61,6 +79,11 @@ class Blocks(NamedTuple):
         Returns:
             Indices of all blocks, or of as many as ``most_evaluated`` allows, spread evenly over the ranks; and their
             weights.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> nke.fitting.Blocks(jnp.zeros(8), 8, 1, most_evaluated=2).evaluated()[0].tolist()
+            [2, 6]
         """
         most = max(1, self.most_evaluated // self.particles)
         if self.blocks <= most:

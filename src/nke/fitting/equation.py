@@ -222,6 +222,11 @@ class Equation:
 
         Returns:
             The equation.
+
+        Example:
+            >>> stored = result.equation.to_dict()
+            >>> nke.fitting.Equation.from_dict(stored).to_dict() == stored
+            True
         """
         noise, jumps = values["noise"], values["jumps"]
         return cls(

@@ -17,7 +17,12 @@ from nke.progress import ProgressOption, progress_bar
 
 @runtime_checkable
 class Method(Protocol):
-    """A way to learn: ``Likelihood``, ``MomentMatching``, or one of ``nke.baselines``."""
+    """A way to learn: ``Likelihood``, ``MomentMatching``, or one of ``nke.baselines``.
+
+    Example:
+        >>> isinstance(nke.Likelihood(), nke.fitting.Method), isinstance(nke.Schedule(), nke.fitting.Method)
+        (True, False)
+    """
 
     def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
         """Learns a law.
@@ -30,6 +35,13 @@ class Method(Protocol):
 
         Returns:
             The law and how it was found.
+
+        Example:
+            >>> class Known:  # a method of your own, here one that knows the law
+            ...     def fit(self, data, coordinates, jumps, run):
+            ...         return nke.FitResult(model, {}, {})
+            >>> nke.fit(data, Known(), progress=False).model.names
+            ('x',)
         """
         ...
 

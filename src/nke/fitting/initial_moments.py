@@ -125,6 +125,11 @@ def moments_without_jumps(
 
     Returns:
         Moments with a rate of zero.
+
+    Example:
+        >>> displacement, step = np.array([[0.1], [-0.1]]), np.array([0.01, 0.01])
+        >>> nke.fitting.moments_without_jumps(displacement, step).noise.round(3).tolist()  # Δx²/s
+        [[1.0]]
     """
     calm = np.zeros(len(step))
     return DisplacementMoments(*_covariances(displacement, step, calm, least), 0.0, calm)

@@ -288,6 +288,15 @@ def initial_generator(
 
     Returns:
         The law.
+
+    Example:
+        >>> import jax
+        >>> keys, options = iter(jax.random.split(jax.random.key(0))), nke.Likelihood(width=4, depth=1)
+        >>> coordinates = nke.Coordinates.zscore(data)
+        >>> generator = nke.fitting.initial_generator(data, coordinates, options, lambda: next(keys), seed=0)
+        >>> initial = nke.Model(generator, coordinates, 0.1, data.names, data.units)
+        >>> round(float(initial.drift([[1.0]])[0, 0]))  # the data's is −x
+        -1
     """
     initial = InitialModel(data.transitions(), coordinates, False, options, seed, SelectionRules())
     return initial.generator(ModelForm("plain"), keys)

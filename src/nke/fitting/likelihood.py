@@ -126,6 +126,12 @@ class Likelihood:
 
         Returns:
             The law and how it was found.
+
+        Example:
+            >>> method, coordinates = nke.Likelihood(networks=False), nke.Coordinates.zscore(data)
+            >>> learned = method.fit(data, coordinates, jumps=False, run=nke.fitting.FitRun(seed=0))
+            >>> learned.form.degree, learned.model.has_jumps  # a linear drift
+            (1, False)
         """
         decide = partial(decide_jumps, jumps, coordinates=coordinates, seed=run.seed, rules=self.rules)
         return self.fit_deciding(decide, data, coordinates, run)
@@ -141,6 +147,14 @@ class Likelihood:
 
         Returns:
             The law and how it was found.
+
+        Example:
+            >>> known = nke.fitting.Decision("Are there jumps?", "none, as is known of this system", topic="jumps")
+            >>> method, coordinates = nke.Likelihood(networks=False), nke.Coordinates.zscore(data)
+            >>> run = nke.fitting.FitRun(seed=0)
+            >>> learned = method.fit_deciding(lambda transitions: (False, known), data, coordinates, run)
+            >>> learned.decision("jumps").answer
+            'none, as is known of this system'
         """
         clock, rules = time.perf_counter(), self.rules
         training, checking = (part.transitions() for part in data.split(self.held_out, run.seed))

@@ -106,6 +106,12 @@ class MomentMatching:
 
         Returns:
             The law and how it was found.
+
+        Example:
+            >>> method = nke.MomentMatching(schedule=nke.Schedule(steps=1), width=4, depth=1)
+            >>> learned = method.fit(data, nke.Coordinates.zscore(data), jumps=False, run=nke.fitting.FitRun(seed=0))
+            >>> learned.decision("packets").evidence
+            {'neighbours': 32}
         """
         clock, sizes = time.perf_counter(), (self.width, self.depth)
         parts = [part.transitions() for part in data.split(self.held_out, run.seed)]

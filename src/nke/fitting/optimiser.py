@@ -8,6 +8,12 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 class Outcome(enum.Enum):
     """How an optimisation ended; the value says what that means and what to do.
 
+    Attributes:
+        CONVERGED: Another step would gain less than the tolerance.
+        BUDGET_USED: All steps were taken.
+        NO_PROGRESS: No step gained anything.
+        NOT_FINITE: The objective or its derivatives became NaN or infinite.
+
     Example:
         >>> nke.fitting.Outcome.CONVERGED.value
         'another step would gain less than the tolerance'
@@ -31,6 +37,11 @@ class Optimised(Generic[Evidence]):
         outcome: How it ended.
         evidence: What the optimiser learned on the way: the information matrix of Newton's method, the history of a
             stochastic one.
+
+    Example:
+        >>> found = nke.fitting.Optimised(np.zeros(2), nke.fitting.Outcome.BUDGET_USED, evidence=None)
+        >>> found.outcome.value
+        'all steps were taken; more of them may gain more'
     """
 
     parameters: Any

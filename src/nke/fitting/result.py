@@ -147,6 +147,13 @@ class FitResult:
 
         Raises:
             InputError: If the file is no model of nke.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.save(f"{folder}/law.nke")
+            ...     nke.FitResult.load(f"{folder}/law.nke").history  # of a model that was saved alone
+            {}
         """
         model, history = load_with_history(path)
         if history is None:

@@ -109,6 +109,11 @@ class TrainingLog:
         best_value: Least held-out loss.
         best_chunk: Its index; -1 for the start.
         rows: Steps, mean loss, held-out loss and seconds of each chunk.
+
+    Example:
+        >>> log = nke.fitting.TrainingLog()
+        >>> log.record(200, train=0.5, held_out=0.6, seconds=1.0), log.done, log.best_value
+        (True, 200, 0.6)
     """
 
     keep_last: bool = False
@@ -118,7 +123,19 @@ class TrainingLog:
     rows: list[tuple[int, float, float, float]] = field(default_factory=list)
 
     def finished(self, schedule: Schedule) -> bool:
-        """Tells whether all steps are done or patience is over."""
+        """Tells whether all steps are done or patience is over.
+
+        Args:
+            schedule: The steps and the patience.
+
+        Returns:
+            Whether the training ends.
+
+        Example:
+            >>> log = nke.fitting.TrainingLog(done=200)
+            >>> log.finished(nke.Schedule(steps=200)), log.finished(nke.Schedule(steps=400))
+            (True, False)
+        """
         return self.done >= schedule.steps or len(self.rows) - 1 - self.best_chunk >= schedule.patience
 
     def record(self, count: int, train: float, held_out: float, seconds: float) -> bool:
@@ -132,6 +149,11 @@ class TrainingLog:
 
         Returns:
             Whether its parameters are to be kept.
+
+        Example:
+            >>> log = nke.fitting.TrainingLog(best_value=0.6)
+            >>> log.record(200, train=0.5, held_out=0.7, seconds=1.0), log.record(200, 0.4, 0.5, 1.0)
+            (False, True)
         """
         self.done += count
         self.rows.append((self.done, train, held_out, seconds))
@@ -147,6 +169,11 @@ class TrainingLog:
 
         Returns:
             The history of all chunks.
+
+        Example:
+            >>> log = nke.fitting.TrainingLog(rows=[(200, 0.5, 0.6, 1.0), (400, 0.4, 0.5, 1.5)], best_chunk=1)
+            >>> log.curve().held_out.tolist(), log.curve().seconds
+            ([0.6, 0.5], 2.5)
         """
         steps, train, held_out, seconds = (
             map(np.asarray, zip(*self.rows, strict=True)) if self.rows else [np.array([])] * 4
@@ -160,6 +187,14 @@ class StageCheckpoint(NamedTuple):
     Attributes:
         store: The folder.
         stage: Name of the training.
+
+    Example:
+        >>> import tempfile
+        >>> from nke.fitting.checkpoint import Checkpoint
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stage = nke.fitting.StageCheckpoint(Checkpoint(folder, "this fit"), "drift")
+        ...     print(stage.load(np.zeros(2)))  # nothing was saved yet
+        None
     """
 
     store: Checkpoint
@@ -171,6 +206,15 @@ class StageCheckpoint(NamedTuple):
         Args:
             tree: Arrays.
             log: How far the training has come.
+
+        Example:
+            >>> import tempfile
+            >>> from nke.fitting.checkpoint import Checkpoint
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     stage = nke.fitting.StageCheckpoint(Checkpoint(folder, "this fit"), "drift")
+            ...     stage.save(np.ones(2), nke.fitting.TrainingLog(done=200))
+            ...     stage.load(np.zeros(2))[1].done
+            200
         """
         self.store.save(self.stage, tree, asdict(log))
 
@@ -182,6 +226,15 @@ class StageCheckpoint(NamedTuple):
 
         Returns:
             Arrays and log; None when there are none yet.
+
+        Example:
+            >>> import tempfile
+            >>> from nke.fitting.checkpoint import Checkpoint
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     stage = nke.fitting.StageCheckpoint(Checkpoint(folder, "this fit"), "drift")
+            ...     stage.save(np.ones(2), nke.fitting.TrainingLog())
+            ...     stage.load(np.zeros(2))[0].tolist()
+            [1.0, 1.0]
         """
         saved = self.store.load(self.stage, template)
         if saved is None:

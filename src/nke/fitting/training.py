@@ -28,6 +28,11 @@ class FitRun:
         progress: Shows how far the fit has come.
         checkpoint: Where its state is kept.
         watch: Callback that receives the parameters after every chunk of a training.
+
+    Example:
+        >>> run = nke.fitting.FitRun(seed=0)
+        >>> nke.Likelihood(networks=False).fit(data, nke.Coordinates.zscore(data), False, run).form.noise
+        'constant'
     """
 
     seed: int
@@ -40,6 +45,13 @@ class FitRun:
 
         Args:
             stage: Name of the training.
+
+        Example:
+            >>> import tempfile
+            >>> from nke.fitting.checkpoint import Checkpoint
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     nke.fitting.FitRun(0, checkpoint=Checkpoint(folder, "this fit")).stage_checkpoint("drift").stage
+            'drift'
         """
         return None if self.checkpoint is None else StageCheckpoint(self.checkpoint, stage)
 
@@ -51,6 +63,11 @@ class Trainer:
         schedule: Of a training in full.
         run: Seed, progress and checkpoint of the fit.
         history: Of every training, by name.
+
+    Example:
+        >>> trainer = nke.fitting.Trainer(nke.Schedule(steps=200), nke.fitting.FitRun(seed=0))
+        >>> trainer.schedule.steps, trainer.history
+        (200, {})
     """
 
     def __init__(self, schedule: Schedule, run: FitRun):
@@ -66,7 +83,13 @@ class Trainer:
         self._seconds: dict[str, float] = {}
 
     def key(self) -> PRNGKeyArray:
-        """Gives the next random key."""
+        """Gives the next random key.
+
+        Example:
+            >>> trainer = nke.fitting.Trainer(nke.Schedule(), nke.fitting.FitRun(seed=0))
+            >>> bool(trainer.key() == trainer.key())  # another one each time
+            False
+        """
         self._key, key = jax.random.split(self._key)
         return key
 
@@ -85,6 +108,16 @@ class Trainer:
 
         Raises:
             DivergenceError: If the loss became NaN or infinite.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> schedule = nke.Schedule(steps=200, learning_rate=0.1, particles=2)
+            >>> trainer = nke.fitting.Trainer(schedule, nke.fitting.FitRun(seed=0))
+            >>> line = nke.operators.PolynomialPlusMLP(1, 1, width=0, depth=0, key=trainer.key())
+            >>> blocks = nke.fitting.Blocks(jnp.array([[-1.0], [1.0]]), blocks=2, particles=1)
+            >>> loss = lambda line, x, block: (line(x[block])[0] - 2 * x[block, 0]) ** 2
+            >>> round(float(trainer.train("line", loss, line, (blocks, blocks)).skip.weight[0, 0]), 2)
+            2.0
         """
         schedule = self.schedule if trial is None else replace(self.schedule, steps=min(trial, self.schedule.steps))
         optimiser = StochasticGradient(
@@ -110,13 +143,28 @@ class Trainer:
 
         Args:
             name: Of the work.
+
+        Example:
+            >>> trainer = nke.fitting.Trainer(nke.Schedule(), nke.fitting.FitRun(seed=0))
+            >>> with trainer.clock("packets"):
+            ...     total = sum(range(1000))
+            >>> trainer.timings()["packets"] > 0
+            True
         """
         begun = time.perf_counter()
         yield
         self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begun
 
     def timings(self) -> dict[str, float]:
-        """Gives the seconds of every part of the fit."""
+        """Gives the seconds of every part of the fit.
+
+        Example:
+            >>> trainer = nke.fitting.Trainer(nke.Schedule(), nke.fitting.FitRun(seed=0))
+            >>> with trainer.clock("packets"), trainer.clock("both"):
+            ...     total = sum(range(1000))
+            >>> sorted(trainer.timings())
+            ['both', 'packets']
+        """
         return self._seconds | {name: curve.seconds for name, curve in self.history.items()}
 
 

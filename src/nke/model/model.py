@@ -54,12 +54,22 @@ class Model:
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates of the state."""
+        """Number of coordinates of the state.
+
+        Example:
+            >>> model.dimension
+            1
+        """
         return len(self.names)
 
     @property
     def has_jumps(self) -> bool:
-        """Whether the model has a jump term."""
+        """Whether the model has a jump term.
+
+        Example:
+            >>> model.has_jumps
+            False
+        """
         return self.generator.jump is not None
 
     def drift(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:

@@ -59,6 +59,12 @@ class Advection(Operator):
 
         Returns:
             State at the end.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> end = nke.operators.Advection(lambda x: -x).flow(jnp.ones(1), 0.1)
+            >>> round(float(end[0]), 4)  # e^{−0.1}
+            0.9048
         """
         h = step / self.flow_steps
 

@@ -36,6 +36,11 @@ class Diffusion(Operator):
 
         Returns:
             The noise term, with the Cholesky factor of a(x) for g(x).
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> nke.operators.Diffusion.from_tensor(lambda x: 4 * jnp.eye(1)).factor(jnp.zeros(1)).tolist()
+            [[2.0]]
         """
         return cls(lambda x: cholesky(tensor(x)))
 
@@ -47,6 +52,12 @@ class Diffusion(Operator):
 
         Returns:
             The tensor.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.array([[1.0, 0.0], [1.0, 2.0]]))
+            >>> diffusion.tensor(jnp.zeros(2)).tolist()
+            [[1.0, 1.0], [1.0, 5.0]]
         """
         g = self.factor(x)
         return g @ g.T

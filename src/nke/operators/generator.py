@@ -68,6 +68,16 @@ class Generator(eqx.Module):
 
         Returns:
             The generator.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> advection = nke.operators.Advection(lambda x: -x[1:])
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator.of_free(advection, diffusion, None, constraint)
+            >>> generator.advection.drift(jnp.array([5.0, 2.0])).tolist()
+            [2.0, -2.0]
         """
         if constraint is None:
             return cls(advection, diffusion, jump)
@@ -80,19 +90,34 @@ class Generator(eqx.Module):
 
     @property
     def drift_network(self) -> Callable[[Float[Array, " d"]], Float[Array, " r"]]:
-        """The drift of the free coordinates, as a function of the visible state."""
+        """The drift of the free coordinates, as a function of the visible state.
+
+        Example:
+            >>> model.generator.drift_network.configuration()["degree"]
+            1
+        """
         drift = self.advection.drift
         return drift.free if isinstance(drift, KineticDrift) else drift
 
     @property
     def noise_factor(self) -> Callable[[Float[Array, " d"]], Float[Array, "r r"]]:
-        """The factor of the diffusion tensor of the free coordinates, as a function of the visible state."""
+        """The factor of the diffusion tensor of the free coordinates, as a function of the visible state.
+
+        Example:
+            >>> model.generator.noise_factor.configuration()
+            {'kind': 'constant'}
+        """
         factor = self.diffusion.factor
         return factor.free if isinstance(factor, KineticFactor) else factor
 
     @property
     def jump_network(self) -> Any:
-        """The network of the jumps of the free coordinates, as a function of the visible state; None without jumps."""
+        """The network of the jumps of the free coordinates, as a function of the visible state; None without jumps.
+
+        Example:
+            >>> model.generator.jump_network is None  # a law without jumps
+            True
+        """
         return None if self.jump is None else cast(FiniteTimeJump | PoissonJump, self.jump).network
 
     def free(self, dimension: int) -> tuple[int, ...]:
@@ -103,6 +128,10 @@ class Generator(eqx.Module):
 
         Returns:
             All of them, or those that are not positions of others.
+
+        Example:
+            >>> model.generator.free(dimension=1)
+            (0,)
         """
         return tuple(range(dimension)) if self.constraint is None else self.constraint.free
 
@@ -114,6 +143,10 @@ class Generator(eqx.Module):
 
         Returns:
             The states with zeros for the coordinates that the law does not depend on.
+
+        Example:
+            >>> model.generator.visible(np.ones((1, 1))).tolist()  # no coordinate is left out
+            [[1.0]]
         """
         return x if self.constraint is None else self.constraint.seen(x)
 
@@ -125,6 +158,16 @@ class Generator(eqx.Module):
 
         Returns:
             The free coordinates of each.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> advection = nke.operators.Advection(lambda x: -x[1:])
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator.of_free(advection, diffusion, None, constraint)
+            >>> generator.free_part(jnp.array([5.0, 2.0])).tolist()
+            [2.0]
         """
         return x if self.constraint is None else x[..., jnp.array(self.constraint.free)]
 
@@ -139,6 +182,17 @@ class Generator(eqx.Module):
 
         Returns:
             A generator without a constraint, and the free part of x.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> advection = nke.operators.Advection(lambda x: -x[1:])
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator.of_free(advection, diffusion, None, constraint)
+            >>> equation, start = generator.free_equation(jnp.array([5.0, 2.0]), 0.1)
+            >>> start.tolist(), equation.advection.drift(start).tolist()
+            ([2.0], [-2.0])
         """
         if self.constraint is None:
             return self, x
@@ -154,6 +208,17 @@ class Generator(eqx.Module):
 
         Returns:
             Displacement of all coordinates; singular where there are positions.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> advection = nke.operators.Advection(lambda x: -x[1:])
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator.of_free(advection, diffusion, None, constraint)
+            >>> still = nke.GaussianMixture.point(jnp.zeros(1))  # the velocity stays as it is
+            >>> generator.whole_displacement(still, jnp.array([5.0, 2.0]), 0.5).means.tolist()
+            [[1.0, 0.0]]
         """
         return law if self.constraint is None else self.constraint.carry(law, x, step)
 
@@ -165,6 +230,16 @@ class Generator(eqx.Module):
 
         Returns:
             A generator without a constraint.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> advection = nke.operators.Advection(lambda x: -x[1:])
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator.of_free(advection, diffusion, None, constraint)
+            >>> generator.without_positions(jnp.array([5.0])).advection.drift(jnp.array([2.0])).tolist()
+            [-2.0]
         """
         constraint = self.constraint
         assert constraint is not None
@@ -189,6 +264,13 @@ class Generator(eqx.Module):
 
         Returns:
             Time derivatives of weight, mean and covariance.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -2 * x), diffusion)
+            >>> generator.rate(jnp.ones(1), jnp.eye(1), nke.operators.Cubature()).covariance.tolist()  # −4Σ + a
+            [[-3.0]]
         """
         terms = [self.advection, self.diffusion] + ([] if self.jump is None else [self.jump])
         rates = [term.rate(mean, covariance, quadrature) for term in terms]
@@ -202,6 +284,10 @@ class Generator(eqx.Module):
 
         Raises:
             InputTypeError: If a coefficient is no network of nke, such as a plain function.
+
+        Example:
+            >>> sorted(model.generator.configuration())
+            ['constraint', 'diffusion', 'drift', 'flow_steps', 'jump']
         """
         return {
             "drift": DRIFTS.describe(self.drift_network),
@@ -224,6 +310,11 @@ class Generator(eqx.Module):
 
         Raises:
             InputError: If a part is of a kind that is not known.
+
+        Example:
+            >>> stored = model.generator.configuration()
+            >>> nke.operators.Generator.from_configuration(stored, dimension=1).configuration() == stored
+            True
         """
         jump, constraint = configuration["jump"], configuration["constraint"]
         if constraint is not None:

@@ -57,6 +57,13 @@ class Jump(Operator):
 
         Returns:
             The rate.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> law = nke.GaussianMixture.point(jnp.ones(1))  # every jump is by one
+            >>> jump = nke.operators.PoissonJump.from_functions(lambda x: 3.0 + x[0], lambda x: law)
+            >>> float(jump.intensity(jnp.ones(1)))
+            4.0
         """
 
     @abc.abstractmethod
@@ -68,6 +75,13 @@ class Jump(Operator):
 
         Returns:
             The law; its weights sum to one.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> law = nke.GaussianMixture.point(jnp.ones(1))  # every jump is by one
+            >>> jump = nke.operators.PoissonJump.from_functions(lambda x: 3.0 + x[0], lambda x: law)
+            >>> jump.law(jnp.zeros(1)).means.tolist()
+            [[1.0]]
         """
 
     @abc.abstractmethod
@@ -80,6 +94,14 @@ class Jump(Operator):
 
         Returns:
             The parts, weighted by their masses.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> law = nke.GaussianMixture.point(jnp.ones(1))  # every jump is by one
+            >>> jump = nke.operators.PoissonJump.from_functions(lambda x: 3.0 + x[0], lambda x: law)
+            >>> terms = jump.terms(jnp.zeros(1), 0.1)
+            >>> round(float(terms.stay), 3), round(float(terms.first.weights[0]), 3)  # e^{−0.3} and 0.3·e^{−0.3}
+            (0.741, 0.222)
         """
 
     def displacement(self, x: Float[Array, " d"], step: Step) -> GaussianMixture:
@@ -91,6 +113,13 @@ class Jump(Operator):
 
         Returns:
             The mixture; its component 0 is δ₀.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> law = nke.GaussianMixture.point(jnp.ones(1))  # every jump is by one
+            >>> jump = nke.operators.PoissonJump.from_functions(lambda x: 3.0 + x[0], lambda x: law)
+            >>> round(float(jump.displacement(jnp.zeros(1), 0.1).moments()[0][0]), 3)  # λ·s jumps by one
+            0.3
         """
         terms = self.terms(x, step)
         stay = GaussianMixture.point(jnp.zeros_like(x))
@@ -166,6 +195,15 @@ class Jump(Operator):
 
         Raises:
             InputTypeError: If jumps of this type are always of the whole state.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 1, "width": 4, "depth": 0, "inputs": 2, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), jnp.eye(1), **options)
+            >>> stored = {"positions": [0], "velocities": [1], "invariant": []}
+            >>> constraint = nke.operators.KinematicConstraint.from_configuration(stored, dimension=2)
+            >>> nke.operators.PoissonJump(network).constrained(constraint).law(jnp.zeros(2)).means.shape
+            (1, 2)
         """
         raise InputTypeError(f"{type(self).__name__} gives jumps of all coordinates, so none can be a position")
 
@@ -180,6 +218,14 @@ class Jump(Operator):
 
         Raises:
             InputTypeError: If jumps of this type are always of the whole state.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 1, "width": 4, "depth": 0, "inputs": 2, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), jnp.eye(1), **options)
+            >>> jump = nke.operators.PoissonJump(network).unconstrained(lambda q: jnp.append(5.0, q))
+            >>> jump.law(jnp.zeros(1)).means.shape
+            (1, 1)
         """
         raise InputTypeError(f"{type(self).__name__} gives jumps of all coordinates, so none can be a position")
 
@@ -247,7 +293,15 @@ class FiniteTimeJump(Jump):
         return JumpTerms(stay, GaussianMixture((1 - stay) * h.shares, h.means, h.covariances), None)
 
     def configuration(self) -> Configuration:
-        """The kind of the jumps and their options, as JSON values."""
+        """The kind of the jumps and their options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"components": 1, "width": 4, "depth": 1, "key": jax.random.key(0)}
+            >>> network = nke.operators.MixtureDensityNetwork(jnp.ones(1), 0.1, **options)
+            >>> nke.operators.FiniteTimeJump(network, step=0.05).configuration()["step"]
+            0.05
+        """
         return {"kind": self.kind, "step": self.step, "law": FINITE_TIME_LAWS.describe(self.network)}
 
     @classmethod
@@ -261,6 +315,12 @@ class FiniteTimeJump(Jump):
 
         Returns:
             The jump term.
+
+        Example:
+            >>> law = {"kind": "mixture-density-network", "components": 1, "width": 4, "depth": 1}
+            >>> stored = {"kind": "finite-time", "step": 0.1, "law": law}
+            >>> nke.operators.FiniteTimeJump.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         return cls(FINITE_TIME_LAWS.build(configuration["law"], inputs, outputs), configuration["step"])
 
@@ -299,12 +359,27 @@ class PoissonJump(Jump):
 
         Returns:
             The jump term.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> law = nke.GaussianMixture.point(jnp.ones(1))  # every jump is by one
+            >>> jump = nke.operators.PoissonJump.from_functions(lambda x: 3.0 + x[0], lambda x: law)
+            >>> float(jump.intensity(jnp.zeros(1))), jump.order
+            (3.0, 1)
         """
         return cls(lambda x: (rate(x), law(x)), order)
 
     @property
     def network(self) -> JumpNetwork:
-        """The network of a learned measure."""
+        """The network of a learned measure.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 1, "width": 4, "depth": 0, "inputs": 2, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), jnp.eye(1), **options)
+            >>> nke.operators.PoissonJump(network).network is network
+            True
+        """
         network = self.measure.free if isinstance(self.measure, KineticJump) else self.measure
         if not isinstance(network, JumpNetwork):
             raise InputTypeError(f"a jump measure of type {type(self.measure).__name__} has no network")
@@ -376,7 +451,15 @@ class PoissonJump(Jump):
         return PoissonJump(lambda q: network(state(q)), self.order)
 
     def configuration(self) -> Configuration:
-        """The kind of the jumps and their options, as JSON values."""
+        """The kind of the jumps and their options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 1, "width": 4, "depth": 0, "inputs": 2, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), jnp.eye(1), **options)
+            >>> nke.operators.PoissonJump(network, order=2).configuration()["order"]
+            2
+        """
         measure = self.measure.free if isinstance(self.measure, KineticJump) else self.measure
         return {"kind": self.kind, "order": self.order, "measure": JUMP_MEASURES.describe(measure)}
 
@@ -391,6 +474,13 @@ class PoissonJump(Jump):
 
         Returns:
             The jump term.
+
+        Example:
+            >>> sizes = {"components": 1, "width": 4, "depth": 0}
+            >>> measure = {"kind": "jump-network", **sizes, "state_dependent_shapes": False}
+            >>> stored = {"kind": "poisson", "order": 2, "measure": measure}
+            >>> nke.operators.PoissonJump.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         return cls(JUMP_MEASURES.build(configuration["measure"], inputs, outputs), configuration["order"])
 

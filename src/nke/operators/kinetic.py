@@ -46,7 +46,15 @@ class KinematicConstraint(eqx.Module):
 
     @property
     def free(self) -> tuple[int, ...]:
-        """The coordinates that are not positions."""
+        """The coordinates that are not positions.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (0,), 2, one, zero)
+            >>> constraint.free
+            (1,)
+        """
         return tuple(i for i in range(self.dimension) if i not in self.positions)
 
     def seen(self, x: Float[AnyArray, "*batch d"]) -> Float[AnyArray, "*batch d"]:
@@ -57,6 +65,13 @@ class KinematicConstraint(eqx.Module):
 
         Returns:
             The states with zeros for the coordinates that the law does not depend on.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (0,), 2, one, zero)
+            >>> constraint.seen(np.array([5.0, 2.0])).tolist()
+            [0.0, 2.0]
         """
         return x * np.array([i not in self.invariant for i in range(self.dimension)], x.dtype)
 
@@ -68,6 +83,13 @@ class KinematicConstraint(eqx.Module):
 
         Returns:
             A number for each position.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> constraint.velocity(jnp.array([5.0, 2.0])).tolist()
+            [2.0]
         """
         return self.slope.value * x[np.array(self.velocities, int)] + self.offset.value
 
@@ -80,6 +102,13 @@ class KinematicConstraint(eqx.Module):
 
         Returns:
             A row for each coordinate.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> constraint.embed(jnp.array([5.0]), jnp.array([2.0])).tolist()
+            [5.0, 2.0]
         """
         return jnp.concatenate([positions, free])[np.argsort(self.positions + self.free)]
 
@@ -92,6 +121,13 @@ class KinematicConstraint(eqx.Module):
 
         Returns:
             A number for each position.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> constraint.halfway(jnp.array([5.0, 2.0]), 0.5).tolist()
+            [5.5]
         """
         return x[jnp.array(self.positions, int)] + step / 2 * self.velocity(x)
 
@@ -105,6 +141,14 @@ class KinematicConstraint(eqx.Module):
 
         Returns:
             Displacement of all coordinates.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> faster = nke.GaussianMixture.point(jnp.ones(1))
+            >>> constraint.carry(faster, jnp.array([5.0, 2.0]), 0.5).means.tolist()  # 0.5·(2 + 1/2) and 1
+            [[1.25, 1.0]]
         """
         free, still = jnp.eye(len(self.free), dtype=x.dtype), jnp.zeros((len(self.positions), len(self.free)), x.dtype)
         faster = self.embed(still, free)[np.array(self.velocities, int)]
@@ -113,7 +157,15 @@ class KinematicConstraint(eqx.Module):
         return GaussianMixture(law.weights, flown + law.means @ spread.T, spread @ law.covariances @ spread.T)
 
     def configuration(self) -> Configuration:
-        """The options of the constraint, as JSON values."""
+        """The options of the constraint, as JSON values.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
+            >>> constraint.configuration()
+            {'positions': [0], 'velocities': [1], 'invariant': []}
+        """
         return {name: list(getattr(self, name)) for name in ("positions", "velocities", "invariant")}
 
     @classmethod
@@ -126,6 +178,11 @@ class KinematicConstraint(eqx.Module):
 
         Returns:
             The constraint.
+
+        Example:
+            >>> stored = {"positions": [0], "velocities": [1], "invariant": []}
+            >>> nke.operators.KinematicConstraint.from_configuration(stored, dimension=2).configuration() == stored
+            True
         """
         positions, velocities, invariant = (
             tuple(configuration[name]) for name in ("positions", "velocities", "invariant")

@@ -73,6 +73,13 @@ class Operator(eqx.Module):
 
         Returns:
             Time derivatives of weight, mean and covariance.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> advection = nke.operators.Advection(lambda x: -2 * x)
+            >>> rate = advection.rate(jnp.ones(1), jnp.eye(1), nke.operators.Cubature())
+            >>> rate.mean.tolist(), rate.covariance.tolist()  # −2μ and −4Σ
+            ([-2.0], [[-4.0]])
         """
 
     @abc.abstractmethod
@@ -86,6 +93,13 @@ class Operator(eqx.Module):
 
         Returns:
             Law at the end.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> point = nke.GaussianMixture.point(jnp.zeros(1))
+            >>> diffusion.semigroup(point, 0.5, nke.operators.Cubature()).covariances.tolist()  # a·s
+            [[[0.5]]]
         """
 
     @abc.abstractmethod
@@ -99,4 +113,10 @@ class Operator(eqx.Module):
 
         Returns:
             Its new state.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> noise = nke.operators.Noise(jnp.ones(1), jnp.asarray(0.5), jnp.zeros(1), jnp.zeros(0))
+            >>> nke.operators.Diffusion(lambda x: 2 * jnp.eye(1)).move(jnp.zeros(1), 0.25, noise).tolist()  # g·√s·ξ
+            [1.0]
         """

@@ -37,6 +37,11 @@ class Quadrature(eqx.Module):
 
         Returns:
             Points (n, d) and weights (n,).
+
+        Example:
+            >>> nodes, weights = nke.operators.Cubature().nodes(1)
+            >>> nodes.tolist(), weights.tolist()
+            ([[1.0], [-1.0]], [0.5, 0.5])
         """
 
     def points(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"]) -> Float[Array, "n d"]:
@@ -48,6 +53,11 @@ class Quadrature(eqx.Module):
 
         Returns:
             The points.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> nke.operators.Cubature().points(jnp.array([5.0]), jnp.array([[4.0]])).tolist()  # μ ± σ
+            [[7.0], [3.0]]
         """
         xi, _ = self.nodes(mean.shape[-1])
         return mean + jnp.asarray(xi, mean.dtype) @ cholesky(covariance).T
@@ -61,6 +71,10 @@ class Quadrature(eqx.Module):
 
         Returns:
             A weight for each point; they sum to one.
+
+        Example:
+            >>> nke.operators.Cubature().weights(2, "float32").tolist()
+            [0.25, 0.25, 0.25, 0.25]
         """
         return jnp.asarray(self.nodes(d)[1], dtype)
 
@@ -76,13 +90,24 @@ class Quadrature(eqx.Module):
 
         Returns:
             The weighted mean of φ over the points.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> rule = nke.operators.Cubature()
+            >>> float(rule.expectation(lambda x: x[0] ** 2, jnp.array([1.0]), jnp.array([[4.0]])))  # μ² + σ²
+            5.0
         """
         values = jax.vmap(function)(self.points(mean, covariance))
         weights = self.weights(mean.shape[-1], mean.dtype)
         return jax.tree.map(lambda value: jnp.tensordot(weights, value, axes=1), values)
 
     def configuration(self) -> Configuration:
-        """The kind of the rule, as JSON values."""
+        """The kind of the rule, as JSON values.
+
+        Example:
+            >>> nke.operators.Cubature().configuration()
+            {'kind': 'cubature'}
+        """
         return {"kind": self.kind}
 
     @classmethod
@@ -94,6 +119,10 @@ class Quadrature(eqx.Module):
 
         Returns:
             The rule.
+
+        Example:
+            >>> nke.operators.Simplex.from_configuration({"kind": "simplex"}).configuration()
+            {'kind': 'simplex'}
         """
         return cls()
 
@@ -181,7 +210,12 @@ class GaussHermite(Quadrature):
         return grid, weights
 
     def configuration(self) -> Configuration:
-        """The kind of the rule and its order, as JSON values."""
+        """The kind of the rule and its order, as JSON values.
+
+        Example:
+            >>> nke.operators.GaussHermite(order=3).configuration()
+            {'kind': 'gauss-hermite', 'order': 3}
+        """
         return {"kind": self.kind, "order": self.order}
 
     @classmethod
@@ -193,5 +227,9 @@ class GaussHermite(Quadrature):
 
         Returns:
             The rule.
+
+        Example:
+            >>> nke.operators.GaussHermite.from_configuration({"kind": "gauss-hermite", "order": 3}).order
+            3
         """
         return cls(configuration["order"])

@@ -43,6 +43,13 @@ class Splitting(eqx.Module):
 
         Returns:
             Pairs of an operator and its share.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -x), diffusion)
+            >>> [(type(term).__name__, share) for term, share in nke.operators.Strang().stages(generator)]
+            [('Advection', 0.5), ('Diffusion', 1.0), ('Advection', 0.5)]
         """
 
     def semigroup(
@@ -62,6 +69,14 @@ class Splitting(eqx.Module):
 
         Returns:
             Law at the end.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: 2 + 0 * x), diffusion)
+            >>> law = nke.operators.LieTrotter().semigroup(generator, nke.GaussianMixture.point(jnp.ones(1)), 0.5)
+            >>> law.means.tolist(), law.covariances.tolist()  # x + f·s and a·s
+            ([[2.0]], [[[0.5]]])
         """
         for operator, share in self.stages(generator):
             mixture = operator.semigroup(mixture, share * step, quadrature)
@@ -84,6 +99,13 @@ class Splitting(eqx.Module):
 
         Returns:
             Law at the end.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: 2 + 0 * x), diffusion)
+            >>> nke.operators.LieTrotter().transition(generator, jnp.ones(1), 0.5).means.tolist()  # x + f·s
+            [[2.0]]
         """
         return self.semigroup(generator, GaussianMixture.point(x), step, quadrature)
 
@@ -98,13 +120,26 @@ class Splitting(eqx.Module):
 
         Returns:
             State at the end.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: 2 + 0 * x), diffusion)
+            >>> noise = nke.operators.Noise(jnp.ones(1), jnp.asarray(0.5), jnp.zeros(1), jnp.zeros(0))
+            >>> nke.operators.LieTrotter().move(generator, jnp.ones(1), 0.25, noise).tolist()  # x + f·s + g·√s·ξ
+            [2.0]
         """
         for operator, share in self.stages(generator):
             x = operator.move(x, share * step, noise)
         return x
 
     def configuration(self) -> Configuration:
-        """The kind of the splitting, as JSON values."""
+        """The kind of the splitting, as JSON values.
+
+        Example:
+            >>> nke.operators.Strang().configuration()
+            {'kind': 'strang'}
+        """
         return {"kind": self.kind}
 
     @classmethod
@@ -116,6 +151,10 @@ class Splitting(eqx.Module):
 
         Returns:
             The splitting.
+
+        Example:
+            >>> nke.operators.Strang.from_configuration({"kind": "strang"}).configuration()
+            {'kind': 'strang'}
         """
         return cls()
 
@@ -139,6 +178,13 @@ class LieTrotter(Splitting):
 
         Returns:
             Pairs of an operator and its share.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -x), diffusion)
+            >>> [share for _, share in nke.operators.LieTrotter().stages(generator)]
+            [1.0, 1.0]
         """
         jump = [] if generator.jump is None else [(generator.jump, 1.0)]
         return [(generator.advection, 1.0), (generator.diffusion, 1.0), *jump]
@@ -163,6 +209,13 @@ class Strang(Splitting):
 
         Returns:
             Pairs of an operator and its share.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -x), diffusion)
+            >>> [share for _, share in nke.operators.Strang().stages(generator)]
+            [0.5, 1.0, 0.5]
         """
         jump = [] if generator.jump is None else [(generator.jump, 1.0)]
         half = (generator.advection, 0.5)
@@ -205,6 +258,14 @@ class Euler(Splitting):
 
         Returns:
             State at the end.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -x), diffusion)
+            >>> noise = nke.operators.Noise(jnp.ones(1), jnp.asarray(0.5), jnp.zeros(1), jnp.zeros(0))
+            >>> nke.operators.Euler().move(generator, jnp.ones(1), 0.25, noise).tolist()  # 1 − 0.25 + √0.25
+            [1.25]
         """
         jumped = x if generator.jump is None else generator.jump.move(x, step, noise)
         g = generator.diffusion.factor(x)

@@ -51,6 +51,14 @@ class TransitionRule(eqx.Module):
 
         Returns:
             The law of the displacement.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -x), diffusion)
+            >>> law = nke.operators.EulerMaruyamaRule().packet(generator, jnp.ones(1), 0.25)
+            >>> law.means.tolist(), law.covariances.tolist()  # f·s and a·s
+            ([[-0.25]], [[[0.25]]])
         """
 
     def displacement(self, generator: Generator, x: Float[Array, " d"], step: Step) -> GaussianMixture:
@@ -63,6 +71,13 @@ class TransitionRule(eqx.Module):
 
         Returns:
             The law of the displacement of all coordinates.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -x), diffusion)
+            >>> nke.operators.EulerMaruyamaRule().displacement(generator, 2 * jnp.ones(1), 0.25).means.tolist()
+            [[-0.5]]
         """
         return generator.whole_displacement(self._free_displacement(generator, x, step), x, step)
 
@@ -79,6 +94,14 @@ class TransitionRule(eqx.Module):
 
         Returns:
             The log density.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> diffusion = nke.operators.Diffusion(lambda x: jnp.eye(1))
+            >>> generator = nke.operators.Generator(nke.operators.Advection(lambda x: -x), diffusion)
+            >>> rule = nke.operators.EulerMaruyamaRule()
+            >>> round(float(rule.log_prob(generator, jnp.zeros(1), jnp.zeros(1), 1.0)), 3)  # −½ log 2π
+            -0.919
         """
         return self._free_displacement(generator, x, step).log_prob(generator.free_part(moved))
 
@@ -118,7 +141,12 @@ class EulerMaruyamaRule(TransitionRule):
         return GaussianMixture(jumped.weights, mean + jumped.means, covariance + jumped.covariances)
 
     def configuration(self) -> Configuration:
-        """The kind of the rule, as JSON values."""
+        """The kind of the rule, as JSON values.
+
+        Example:
+            >>> nke.operators.EulerMaruyamaRule().configuration()
+            {'kind': 'euler-maruyama'}
+        """
         return {"kind": self.kind}
 
     @classmethod
@@ -130,6 +158,10 @@ class EulerMaruyamaRule(TransitionRule):
 
         Returns:
             The rule.
+
+        Example:
+            >>> nke.operators.EulerMaruyamaRule.from_configuration({"kind": "euler-maruyama"}).configuration()
+            {'kind': 'euler-maruyama'}
         """
         return cls()
 
@@ -209,7 +241,12 @@ class ForwardPacket(TransitionRule):
         return join(parts)
 
     def configuration(self) -> Configuration:
-        """The kind of the rule and its options, as JSON values."""
+        """The kind of the rule and its options, as JSON values.
+
+        Example:
+            >>> nke.operators.ForwardPacket(resolution=(0.1,)).configuration()["resolution"]
+            [0.1]
+        """
         return {
             "kind": self.kind,
             "quadrature": QUADRATURES.describe(self.quadrature),
@@ -226,6 +263,11 @@ class ForwardPacket(TransitionRule):
 
         Returns:
             The rule.
+
+        Example:
+            >>> stored = nke.operators.ForwardPacket(substeps=4).configuration()
+            >>> nke.operators.ForwardPacket.from_configuration(stored).substeps
+            4
         """
         resolution = configuration["resolution"]
         return cls(

@@ -156,6 +156,11 @@ class System(ABC):
 
         Raises:
             InputError: Always.
+
+        Example:
+            >>> nke.systems.GeometricBrownianMotion().refuse_jump_law()
+            Traceback (most recent call last):
+            nke.errors.InputError: GeometricBrownianMotion(growth=0.05, volatility=0.2) has no jumps, ...
         """
         raise InputError(f"{self!r} has no jumps, so no jump law; ask for it only where has_jumps is true")
 

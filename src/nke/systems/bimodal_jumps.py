@@ -36,12 +36,22 @@ class BimodalJumps(EulerMaruyamaScheme):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names x1 and x2."""
+        """The names x1 and x2.
+
+        Example:
+            >>> nke.systems.BimodalJumps().names
+            ('x1', 'x2')
+        """
         return ("x1", "x2")
 
     @property
     def has_jumps(self) -> bool:
-        """True: the rate is at least ½ everywhere."""
+        """True: the rate is at least ½ everywhere.
+
+        Example:
+            >>> nke.systems.BimodalJumps().has_jumps
+            True
+        """
         return True
 
     def drift(self, x: ArrayLike) -> Float[Array, "*batch d"]:

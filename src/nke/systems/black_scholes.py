@@ -85,17 +85,33 @@ class BlackScholes(LogNormal):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names price1, price2, …; price alone for one asset."""
+        """The names price1, price2, …; price alone for one asset.
+
+        Example:
+            >>> nke.systems.BlackScholes().names
+            ('price1', 'price2', 'price3')
+        """
         return coordinate_names("price", self.dimension)
 
     @property
     def growth_rates(self) -> Float[np.ndarray, " d"]:
-        """Rates of growth μ, shape (d,)."""
+        """Rates of growth μ, shape (d,).
+
+        Example:
+            >>> nke.systems.BlackScholes().growth_rates.tolist()
+            [0.05, 0.06, 0.04]
+        """
         return np.array(self.growth)
 
     @property
     def volatility_matrix(self) -> Float[np.ndarray, "d d"]:
-        """Matrix diag(σ) L with LLᵀ = ρ, shape (d, d)."""
+        """Matrix diag(σ) L with LLᵀ = ρ, shape (d, d).
+
+        Example:
+            >>> system = nke.systems.BlackScholes([0.1, 0.0], volatility=[0.5, 1.0], correlation=[[1, 0.6], [0.6, 1]])
+            >>> system.volatility_matrix.round(3).tolist()
+            [[0.5, 0.0], [0.6, 0.8]]
+        """
         return np.array(self.volatility)[:, None] * np.linalg.cholesky(np.array(self.correlation))
 
 

@@ -49,7 +49,12 @@ class CoxIngersollRoss(System):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name rate."""
+        """The name rate.
+
+        Example:
+            >>> nke.systems.CoxIngersollRoss().names
+            ('rate',)
+        """
         return ("rate",)
 
     @property

@@ -56,12 +56,22 @@ class DoubleWell(EulerMaruyamaScheme):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names x1, x2, …; x alone in one dimension."""
+        """The names x1, x2, …; x alone in one dimension.
+
+        Example:
+            >>> nke.systems.DoubleWell(dimension=1).names, nke.systems.DoubleWell(dimension=2).names
+            (('x',), ('x1', 'x2'))
+        """
         return coordinate_names("x", self.dimension)
 
     @property
     def has_jumps(self) -> bool:
-        """Whether ``rate`` is positive."""
+        """Whether ``rate`` is positive.
+
+        Example:
+            >>> nke.systems.DoubleWell(rate=0.5).has_jumps, nke.systems.DoubleWell(rate=0).has_jumps
+            (True, False)
+        """
         return self.rate > 0
 
     def drift(self, x: ArrayLike) -> Float[Array, "*batch d"]:

@@ -35,15 +35,30 @@ class GeometricBrownianMotion(LogNormal):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name price."""
+        """The name price.
+
+        Example:
+            >>> nke.systems.GeometricBrownianMotion().names
+            ('price',)
+        """
         return ("price",)
 
     @property
     def growth_rates(self) -> Float[np.ndarray, " 1"]:
-        """Rate of growth, shape (1,)."""
+        """Rate of growth, shape (1,).
+
+        Example:
+            >>> nke.systems.GeometricBrownianMotion(growth=0.1).growth_rates.tolist()
+            [0.1]
+        """
         return np.array([self.growth])
 
     @property
     def volatility_matrix(self) -> Float[np.ndarray, "1 1"]:
-        """Volatility, shape (1, 1)."""
+        """Volatility, shape (1, 1).
+
+        Example:
+            >>> nke.systems.GeometricBrownianMotion(volatility=0.5).volatility_matrix.tolist()
+            [[0.5]]
+        """
         return np.array([[self.volatility]])

@@ -48,12 +48,23 @@ class HarmonicOscillator(LinearGaussian):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names position and velocity."""
+        """The names position and velocity.
+
+        Example:
+            >>> nke.systems.HarmonicOscillator().names
+            ('position', 'velocity')
+        """
         return ("position", "velocity")
 
     @property
     def centre(self) -> float:
-        """Resting point of every coordinate, zero."""
+        """Resting point of every coordinate, zero.
+
+        Example:
+            >>> system = nke.systems.HarmonicOscillator()
+            >>> abs(system.drift([system.centre, system.centre])).tolist()  # at rest
+            [0.0, 0.0]
+        """
         return 0.0
 
     def drift(self, x: ArrayLike) -> Float[Array, "*batch d"]:

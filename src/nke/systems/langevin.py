@@ -46,12 +46,22 @@ class Langevin(LinearGaussian):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names x1, x2, x3 of the position and v1, v2, v3 of the velocity."""
+        """The names x1, x2, x3 of the position and v1, v2, v3 of the velocity.
+
+        Example:
+            >>> nke.systems.Langevin().names
+            ('x1', 'x2', 'x3', 'v1', 'v2', 'v3')
+        """
         return coordinate_names("x", 3) + coordinate_names("v", 3)
 
     @property
     def centre(self) -> float:
-        """Resting point of every coordinate, zero."""
+        """Resting point of every coordinate, zero.
+
+        Example:
+            >>> nke.systems.Langevin().centre
+            0.0
+        """
         return 0.0
 
     @property

@@ -53,7 +53,12 @@ class Lorenz(FineStepped):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names x, y and z."""
+        """The names x, y and z.
+
+        Example:
+            >>> nke.systems.Lorenz().names
+            ('x', 'y', 'z')
+        """
         return ("x", "y", "z")
 
     def drift(self, x: ArrayLike) -> Float[Array, "*batch d"]:

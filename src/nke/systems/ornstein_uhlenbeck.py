@@ -49,12 +49,23 @@ class OrnsteinUhlenbeck(LinearGaussian):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names x1, x2, …; x alone in one dimension."""
+        """The names x1, x2, …; x alone in one dimension.
+
+        Example:
+            >>> nke.systems.OrnsteinUhlenbeck().names, nke.systems.OrnsteinUhlenbeck(dimension=2).names
+            (('x',), ('x1', 'x2'))
+        """
         return coordinate_names("x", self.dimension)
 
     @property
     def centre(self) -> float:
-        """Resting point of every coordinate, ``mean``."""
+        """Resting point of every coordinate, ``mean``.
+
+        Example:
+            >>> system = nke.systems.OrnsteinUhlenbeck(mean=2.0)
+            >>> system.centre, abs(system.drift([system.centre])).tolist()
+            (2.0, [0.0])
+        """
         return self.mean
 
     def drift(self, x: ArrayLike) -> Float[Array, "*batch d"]:

@@ -94,12 +94,22 @@ class RarefiedGas(System):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names x1, x2, x3 of the position and v1, v2, v3 of the velocity."""
+        """The names x1, x2, x3 of the position and v1, v2, v3 of the velocity.
+
+        Example:
+            >>> nke.systems.RarefiedGas().names
+            ('x1', 'x2', 'x3', 'v1', 'v2', 'v3')
+        """
         return coordinate_names("x", 3) + coordinate_names("v", 3)
 
     @property
     def has_jumps(self) -> bool:
-        """True: every collision is a jump of the velocity."""
+        """True: every collision is a jump of the velocity.
+
+        Example:
+            >>> nke.systems.RarefiedGas().has_jumps
+            True
+        """
         return True
 
     @property

@@ -52,7 +52,14 @@ class FullFactor(eqx.Module):
         return self.start.value @ lower_factor(self.body(x), len(self.start.value), nearly_linear)
 
     def configuration(self) -> Configuration:
-        """The kind of the factor and its options, as JSON values."""
+        """The kind of the factor and its options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> factor = nke.operators.FullFactor(jnp.eye(1), width=4, depth=1, key=jax.random.key(0))
+            >>> factor.configuration()
+            {'kind': 'full', 'width': 4, 'depth': 1}
+        """
         return {"kind": self.kind, **self.body.sizes()}
 
     @classmethod
@@ -66,6 +73,11 @@ class FullFactor(eqx.Module):
 
         Returns:
             The factor.
+
+        Example:
+            >>> stored = {"kind": "full", "width": 4, "depth": 1}
+            >>> nke.operators.FullFactor.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         return cls(jnp.eye(outputs), configuration["width"], configuration["depth"], inputs, key=any_key())
 
@@ -107,7 +119,14 @@ class DiagonalFactor(eqx.Module):
         return jnp.diag(self.start.value * (nearly_linear(self.body(x)) + FLOOR))
 
     def configuration(self) -> Configuration:
-        """The kind of the factor and its options, as JSON values."""
+        """The kind of the factor and its options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> factor = nke.operators.DiagonalFactor(jnp.eye(1), width=4, depth=1, key=jax.random.key(0))
+            >>> factor.configuration()
+            {'kind': 'diagonal', 'width': 4, 'depth': 1}
+        """
         return {"kind": self.kind, **self.body.sizes()}
 
     @classmethod
@@ -121,6 +140,11 @@ class DiagonalFactor(eqx.Module):
 
         Returns:
             The factor.
+
+        Example:
+            >>> stored = {"kind": "diagonal", "width": 4, "depth": 1}
+            >>> nke.operators.DiagonalFactor.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         return cls(jnp.eye(outputs), configuration["width"], configuration["depth"], inputs, key=any_key())
 
@@ -167,11 +191,24 @@ class ScalarFactor(eqx.Module):
 
         Returns:
             σ, greater than zero.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> factor = nke.operators.ScalarFactor(0.5 * jnp.eye(1), width=4, depth=1, key=jax.random.key(0))
+            >>> round(float(factor.deviation(jnp.zeros(1))), 2)  # where the body is zero: the start
+            0.5
         """
         return self.start.value * (nearly_linear(raw[0]) + FLOOR)
 
     def configuration(self) -> Configuration:
-        """The kind of the factor and its options, as JSON values."""
+        """The kind of the factor and its options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> factor = nke.operators.ScalarFactor(jnp.eye(1), width=4, depth=1, key=jax.random.key(0))
+            >>> factor.configuration()
+            {'kind': 'scalar', 'width': 4, 'depth': 1}
+        """
         return {"kind": self.kind, **self.body.sizes()}
 
     @classmethod
@@ -185,6 +222,11 @@ class ScalarFactor(eqx.Module):
 
         Returns:
             The factor.
+
+        Example:
+            >>> stored = {"kind": "scalar", "width": 4, "depth": 1}
+            >>> nke.operators.ScalarFactor.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         return cls(jnp.eye(outputs), configuration["width"], configuration["depth"], key=any_key())
 
@@ -233,7 +275,14 @@ class ConstantFactor(eqx.Module):
         return self.start.value @ lower_factor(self.raw, len(self.start.value), nearly_linear)
 
     def configuration(self) -> Configuration:
-        """The kind of the factor, as JSON values."""
+        """The kind of the factor, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> factor = nke.operators.ConstantFactor(jnp.eye(1), key=jax.random.key(0))
+            >>> factor.configuration()
+            {'kind': 'constant'}
+        """
         return {"kind": self.kind}
 
     @classmethod
@@ -247,6 +296,11 @@ class ConstantFactor(eqx.Module):
 
         Returns:
             The factor.
+
+        Example:
+            >>> stored = {"kind": "constant"}
+            >>> nke.operators.ConstantFactor.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         return cls(jnp.eye(outputs), key=any_key())
 
@@ -313,7 +367,15 @@ class RelativeFactor(eqx.Module):
         return (amplitude if self.noisy is None else amplitude[jnp.array(self.noisy)])[:, None] * factor
 
     def configuration(self) -> Configuration:
-        """The kind of the factor and its options, as JSON values."""
+        """The kind of the factor and its options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"origin": jnp.zeros(1), "size": jnp.ones(1), "key": jax.random.key(0)}
+            >>> factor = nke.operators.RelativeFactor(jnp.eye(1), width=4, depth=1, **options)
+            >>> factor.configuration()
+            {'kind': 'relative', 'width': 4, 'depth': 1, 'noisy': None}
+        """
         return {"kind": self.kind, **self.body.sizes(), "noisy": None if self.noisy is None else list(self.noisy)}
 
     @classmethod
@@ -327,6 +389,11 @@ class RelativeFactor(eqx.Module):
 
         Returns:
             The factor.
+
+        Example:
+            >>> stored = {"kind": "relative", "width": 4, "depth": 1, "noisy": None}
+            >>> nke.operators.RelativeFactor.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         noisy = None if configuration["noisy"] is None else tuple(configuration["noisy"])
         sizes = configuration["width"], configuration["depth"]

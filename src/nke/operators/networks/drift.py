@@ -64,6 +64,12 @@ class DriftNetwork(eqx.Module):
 
         Returns:
             The new network.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> drift = nke.operators.DriftNetwork(jnp.ones(1), width=4, depth=1, key=jax.random.key(0))
+            >>> drift.starting_from(jnp.array([0.5]), jnp.array([[-1.0]]))(jnp.array([3.0])).tolist()  # 0.5 − x
+            [-2.5]
         """
         scale = self.scale.value
         return eqx.tree_at(
@@ -77,7 +83,14 @@ class DriftNetwork(eqx.Module):
         return self.scale.value * self.body(x)
 
     def configuration(self) -> Configuration:
-        """The kind of the network and its options, as JSON values."""
+        """The kind of the network and its options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> drift = nke.operators.DriftNetwork(jnp.ones(1), width=4, depth=1, key=jax.random.key(0))
+            >>> drift.configuration()
+            {'kind': 'polynomial-plus-mlp', 'width': 4, 'depth': 1, 'degree': 1}
+        """
         return {"kind": self.kind, **self.body.sizes(), "degree": self.body.degree}
 
     @classmethod
@@ -91,6 +104,11 @@ class DriftNetwork(eqx.Module):
 
         Returns:
             The network.
+
+        Example:
+            >>> stored = {"kind": "polynomial-plus-mlp", "width": 4, "depth": 1, "degree": 1}
+            >>> nke.operators.DriftNetwork.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         width, depth, degree = (configuration[name] for name in ("width", "depth", "degree"))
         return cls(jnp.ones(outputs), width, depth, degree, inputs, key=any_key())

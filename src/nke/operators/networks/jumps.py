@@ -103,6 +103,13 @@ class MixtureDensityNetwork(eqx.Module):
 
         Returns:
             The smaller network.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"components": 2, "width": 4, "depth": 1, "key": jax.random.key(0)}
+            >>> network = nke.operators.MixtureDensityNetwork(jnp.ones(1), 0.1, **options)
+            >>> network.prune([1]).components
+            1
         """
         bias = self.mlp.layers[-1].bias
         assert bias is not None
@@ -113,7 +120,15 @@ class MixtureDensityNetwork(eqx.Module):
         return eqx.tree_at(lambda m: m.mlp, smaller, with_outputs(self.mlp, np.concatenate([[0], rows.ravel()])))
 
     def configuration(self) -> Configuration:
-        """The kind of the network and its options, as JSON values."""
+        """The kind of the network and its options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"components": 2, "width": 4, "depth": 1, "key": jax.random.key(0)}
+            >>> network = nke.operators.MixtureDensityNetwork(jnp.ones(1), 0.1, **options)
+            >>> network.configuration()
+            {'kind': 'mixture-density-network', 'components': 2, 'width': 4, 'depth': 1}
+        """
         return {"kind": self.kind, "components": self.components, **sizes(self.mlp)}
 
     @classmethod
@@ -127,6 +142,12 @@ class MixtureDensityNetwork(eqx.Module):
 
         Returns:
             The network.
+
+        Example:
+            >>> stored = {"kind": "mixture-density-network", "components": 1, "width": 4, "depth": 1}
+            >>> made = nke.operators.MixtureDensityNetwork.from_configuration(stored, inputs=1, outputs=1)
+            >>> made.configuration() == stored
+            True
         """
         options = {name: configuration[name] for name in ("components", "width", "depth")}
         return cls(jnp.ones(outputs), 0.5, **options, key=any_key())
@@ -206,7 +227,15 @@ class JumpNetwork(eqx.Module):
 
     @property
     def components(self) -> int:
-        """Number of Gaussians."""
+        """Number of Gaussians.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 2, "width": 4, "depth": 0, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), 0.1 * jnp.eye(1), **options)
+            >>> network.components
+            2
+        """
         return self.means.shape[0]
 
     def starting_from(self, law: GaussianMixture) -> "JumpNetwork":
@@ -217,6 +246,14 @@ class JumpNetwork(eqx.Module):
 
         Returns:
             The new network.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 2, "width": 4, "depth": 0, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), 0.1 * jnp.eye(1), **options)
+            >>> law = nke.GaussianMixture(jnp.array([0.25, 0.75]), jnp.array([[-1.0], [1.0]]), jnp.ones((2, 1, 1)))
+            >>> network.starting_from(law)(jnp.zeros(1))[1].means.tolist()
+            [[-1.0], [1.0]]
         """
         scale = np.asarray(self.scale.value)
         lower = np.linalg.cholesky(np.asarray(law.covariances)) / scale[:, None]
@@ -240,6 +277,13 @@ class JumpNetwork(eqx.Module):
 
         Returns:
             The smaller network.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 2, "width": 4, "depth": 0, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), 0.1 * jnp.eye(1), **options)
+            >>> network.prune([1]).components
+            1
         """
         assert self.mlp.layers[-1].bias is not None
         shares, shapes = np.split(np.arange(1, len(self.mlp.layers[-1].bias)), [self.components])
@@ -267,11 +311,26 @@ class JumpNetwork(eqx.Module):
 
         Returns:
             A number for each component, at least one.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 2, "width": 4, "depth": 0, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), 0.1 * jnp.eye(1), **options)
+            >>> bool((network.size_over_noise(jnp.zeros(1)) > 10).all())  # jumps of order 1, noise of 0.1
+            True
         """
         return self._size(*self._shapes(self._raw(x)))
 
     def configuration(self) -> Configuration:
-        """The kind of the network and its options, as JSON values."""
+        """The kind of the network and its options, as JSON values.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"rate": 2.0, "components": 2, "width": 4, "depth": 0, "key": jax.random.key(0)}
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), 0.1 * jnp.eye(1), **options)
+            >>> network.configuration()["components"]
+            2
+        """
         return {
             "kind": self.kind,
             "components": self.components,
@@ -290,6 +349,12 @@ class JumpNetwork(eqx.Module):
 
         Returns:
             The network.
+
+        Example:
+            >>> sizes = {"components": 1, "width": 4, "depth": 0}
+            >>> stored = {"kind": "jump-network", **sizes, "state_dependent_shapes": False}
+            >>> nke.operators.JumpNetwork.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
+            True
         """
         names = ("components", "width", "depth", "state_dependent_shapes")
         options = {name: configuration[name] for name in names}

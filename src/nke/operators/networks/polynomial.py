@@ -109,5 +109,11 @@ class PolynomialPlusMLP(eqx.Module):
         return polynomial if self.mlp is None else polynomial + self.mlp(x)
 
     def sizes(self) -> dict[str, int]:
-        """Width and depth of the network, both 0 where there is a polynomial only."""
+        """Width and depth of the network, both 0 where there is a polynomial only.
+
+        Example:
+            >>> import jax
+            >>> nke.operators.PolynomialPlusMLP(1, 1, width=4, depth=1, key=jax.random.key(0)).sizes()
+            {'width': 4, 'depth': 1}
+        """
         return sizes(self.mlp)
