@@ -1,17 +1,19 @@
 """Fitted models that several test files look at, each fitted once."""
 
+from dataclasses import replace
+
 import pytest
 from quick_fits import (
     QUICK,
     correlated_walk,
     double_well,
     geometric_brownian_motion,
+    one_sided_jumps,
     ornstein_uhlenbeck_in_units,
 )
 
 import nke
 from nke.fitting import FitResult, Likelihood
-from nke.systems import BimodalJumps
 
 
 @pytest.fixture(scope="session")
@@ -52,5 +54,5 @@ def correlated_fit() -> FitResult:
 
 @pytest.fixture(scope="session")
 def network_fit() -> FitResult:
-    """A rate of jumps and shares that depend on the state, beside the drift −x."""
-    return nke.fit(BimodalJumps().simulate(128, seed=1), QUICK)
+    """A rate of jumps that depends on the state, beside the drift −x."""
+    return nke.fit(one_sided_jumps(), replace(QUICK, noise="constant"))
