@@ -48,6 +48,4 @@ def euler_maruyama(drift, noise, start, rows: int, step: float, jump_rate=None, 
 def one_sided_jumps() -> nke.Trajectories:
     """f = −x, a = 1/4, jumps N(0, 1) at rates from 0 on the left to 3 on the right."""
     start = np.random.default_rng(0).normal(size=128)
-    return euler_maruyama(
-        lambda x: -x, lambda x: 0.5, start, 81, 0.05, jump_rate=lambda x: 1.5 * (1 + np.tanh(2 * x))
-    )
+    return euler_maruyama(lambda x: -x, lambda x: 0.5, start, 81, 0.05, jump_rate=lambda x: 1.5 * (1 + np.tanh(2 * x)))

@@ -1,36 +1,24 @@
 """Positions that follow their velocities, coordinates that do not matter, and motion without noise."""
 
-from dataclasses import replace
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from nke.fitting.beginning import Beginning
-from nke.fitting.kinetic import kinematic_constraint, likely_positions
-from nke.fitting.loop import Schedule
-from nke.fitting.start import RESOLUTION, jumps_follow_the_state
 
-import nke
-from nke.baselines import EulerMaruyama
 from nke.data import Coordinates
-from nke.fitting import Likelihood
-from nke.mixtures import GaussianMixture
 from nke.model import Model
 from nke.operators import (
     Advection,
     Diffusion,
+    Fixed,
     ForwardPacket,
     Generator,
     KinematicConstraint,
     KineticDrift,
     KineticFactor,
 )
-from nke.operators.networks import Fixed
-from nke.systems import DoubleWell, HarmonicOscillator, RarefiedGas
+from nke.systems import HarmonicOscillator
 
 SYSTEM = HarmonicOscillator()
-PAIR = {"position": "velocity"}
-QUICK = Schedule(steps=400, weight_decay=0.1, particles=512)
 
 
 def exact(system: HarmonicOscillator) -> Model:

@@ -3,6 +3,9 @@
 from dataclasses import replace
 
 import pytest
+
+import nke
+from nke.fitting import FitResult, Likelihood
 from quick_fits import (
     QUICK,
     correlated_walk,
@@ -11,9 +14,7 @@ from quick_fits import (
     one_sided_jumps,
     ornstein_uhlenbeck_in_units,
 )
-
-import nke
-from nke.fitting import FitResult, Likelihood
+from stationary_paths import MOMENTS, STATES, STEP
 
 
 @pytest.fixture(scope="session")
@@ -56,3 +57,15 @@ def correlated_fit() -> FitResult:
 def network_fit() -> FitResult:
     """A rate of jumps that depends on the state, beside the drift −x."""
     return nke.fit(one_sided_jumps(), replace(QUICK, noise="constant"))
+
+
+@pytest.fixture(scope="session")
+def stationary_data() -> nke.Trajectories:
+    """f = −x, a = 1: 128 exact trajectories of 41 rows."""
+    return nke.Trajectories(STATES, STEP, names=["height"], units=["m"])
+
+
+@pytest.fixture(scope="session")
+def moment_fit(stationary_data) -> FitResult:
+    """The paper's four steps on them."""
+    return nke.fit(stationary_data, MOMENTS, jumps=False, seed=0)

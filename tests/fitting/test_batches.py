@@ -43,7 +43,7 @@ def test_samples_of_transitions(recorded):
     data = TrainingData(blocks, blocks._replace(most_evaluated=100))
     assert len(data.sample(10_000).step) == len(seen)
     few = data.sample(100)
-    np.testing.assert_array_equal(few.x[:: 99], blocks.arrays.x[:: len(seen) - 1])
+    np.testing.assert_array_equal(few.x[::99], blocks.arrays.x[:: len(seen) - 1])
     assert [len(part) for part in few] == [100] * 3
     assert isinstance(data.held_out_steps(), Steps)
     assert len(data.held_out_steps().step) == 100

@@ -1,9 +1,9 @@
 """Checkpoints: a fit that was interrupted goes on to the same model, and nothing else is resumed."""
 
+import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from nke.errors import DamagedFileError, InputError
 from nke.fitting import Likelihood, Schedule
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.systems import OrnsteinUhlenbeck
+from resumable_fit import run
 
 TREE = {"weights": jnp.arange(6.0).reshape(2, 3), "count": jnp.asarray(7)}
 
@@ -67,14 +68,12 @@ def test_fingerprints_tell_fits_apart():
     assert len({fingerprint(x, Likelihood(), 0), *others}) == 4
 
 
-FIT = """
+# A job in the background inherits that interruptions are ignored.
+INTERRUPTED = """
 import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
-import numpy as np, nke
-data = nke.systems.OrnsteinUhlenbeck().simulate(64, seed=2, times=np.arange(21) * 0.05)
-schedule = nke.Schedule(steps=2000, particles=128, patience=100)
-method = nke.Likelihood(networks=True, noise="constant", width=8, depth=1, schedule=schedule)
-nke.fit(data, method, jumps=False, seed=0, checkpoint={folder!r}).model.save({output!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from resumable_fit import run
+run({folder!r}, {output!r})
 """
 
 
@@ -86,16 +85,16 @@ def contents(path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("whole")
-    code = FIT.format(folder=str(folder / "run"), output=str(folder / "model.nke"))
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+    run(folder / "run", folder / "model.nke")
     return contents(folder / "model.nke")
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_interrupted_and_resumed_gives_the_same_model_bit_for_bit(tmp_path, how, uninterrupted):
     folder, output = tmp_path / "run", tmp_path / "model.nke"
-    code = textwrap.dedent(FIT.format(folder=str(folder), output=str(output)))
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    code = INTERRUPTED.format(folder=str(folder), output=str(output))
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, env=here)
     deadline = time.monotonic() + 120
     while not (folder / "likelihood.checkpoint").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -103,7 +102,7 @@ def test_interrupted_and_resumed_gives_the_same_model_bit_for_bit(tmp_path, how,
     process.wait(60)
     assert not output.exists(), "the fit ended before it could be interrupted"
     assert sorted(p.name for p in folder.iterdir() if not p.name.startswith(".")) == ["likelihood.checkpoint"]
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run(folder, output)
     assert contents(output) == uninterrupted
 
 

@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from quick_fits import double_well, geometric_brownian_motion, ornstein_uhlenbeck_in_units
 
 from nke.errors import InputError
 from nke.fitting import Equation, JumpComponent, JumpLaw, NoiseLaw, Term
 from nke.fitting.equation import coefficient_unit
+from quick_fits import double_well, geometric_brownian_motion, ornstein_uhlenbeck_in_units
 
 FLOAT32 = 1e-5  # relative accuracy of what a model in single precision computes
 PLANE = Equation(
@@ -38,9 +38,7 @@ class TestWords:
         begin, first, second, end = PLANE.latex().splitlines()
         assert (begin, end) == (r"\begin{aligned}", r"\end{aligned}")
         assert first == r"\dot{x} &= 0 \\"
-        assert second == (
-            r"\dot{\mathrm{speed\_1}} &= +2\,(\pm 0.1)\, -0.5\,(\pm 0.02)\,x^{2}\,(speed\_1 − 3)"
-        )
+        assert second == (r"\dot{\mathrm{speed\_1}} &= +2\,(\pm 0.1)\, -0.5\,(\pm 0.02)\,x^{2}\,(speed\_1 − 3)")
 
     def test_a_term(self):
         assert str(Term(-2.0, 0.1, ("x", "x", "y"))) == "-2 (0.1) x²·y"

@@ -3,7 +3,6 @@
 import jax
 import numpy as np
 import pytest
-from quick_fits import QUICK
 
 import nke
 from nke.data import Coordinates
@@ -12,6 +11,7 @@ from nke.fitting.initial_networks import InitialModel
 from nke.fitting.kinematics import kinematic_constraint
 from nke.operators import ForwardPacket
 from nke.systems import BlackScholes, DoubleWell, Lorenz, OrnsteinUhlenbeck, RarefiedGas
+from quick_fits import QUICK
 
 RULES = SelectionRules()
 

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from drawn_steps import STEP, drawn_steps, linear, polynomial
 
+from drawn_steps import STEP, drawn_steps, linear, polynomial
 from nke.fitting import Outcome
 from nke.fitting.newton import BATCH, Newton, ParameterVector, inverse_information
 from nke.operators import EulerMaruyamaRule, Generator, TransitionRule, trainable

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from nke.fitting.packet_losses import (
     AdvectionLoss,
     DiffusionLoss,
@@ -18,9 +19,7 @@ from nke.fitting.packet_losses import (
     mean_growth,
     mean_square_velocity,
 )
-
-from nke.operators import Advection, Diffusion, MixtureDensityNetwork
-from nke.operators import Fixed
+from nke.operators import Advection, Diffusion, Fixed, MixtureDensityNetwork
 from nke.packets import build_packets
 from nke.systems import OrnsteinUhlenbeck
 

@@ -1,4 +1,4 @@
-"""The parameters of a polynomial law: which of them the data supports, standard errors, what powers are counted from."""
+"""The parameters of a polynomial law: which the data supports, standard errors, what powers are counted from."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from drawn_steps import STEP, drawn_steps, linear, polynomial
 
 import nke
+from drawn_steps import STEP, drawn_steps, linear, polynomial
 from nke.data import Coordinates
 from nke.fitting import SelectionRules, Steps, Term
 from nke.fitting.least_squares import polynomial_drift

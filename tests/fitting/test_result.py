@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from quick_fits import QUICK, double_well, ornstein_uhlenbeck_in_units
 
 from nke.errors import InputError
 from nke.fitting import FitResult
 from nke.model.storage import write
+from quick_fits import QUICK, double_well, ornstein_uhlenbeck_in_units
 
 
 class TestDecisions:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from drawn_steps import drawn_steps, linear, polynomial
 
+from drawn_steps import drawn_steps, linear, polynomial
 from nke.fitting import SelectionRules, Steps
 from nke.fitting.newton import Newton
 from nke.fitting.polynomial_parameters import PolynomialParameters

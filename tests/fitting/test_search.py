@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from quick_fits import QUICK, euler_maruyama
-from sine_law import SineFamily
 
 import nke
 from nke.data import Coordinates
@@ -15,6 +13,8 @@ from nke.fitting.laws.networks import NetworkFamily
 from nke.fitting.laws.polynomial import PolynomialFamily
 from nke.fitting.search import Search
 from nke.operators import Advection, Diffusion, Generator
+from quick_fits import QUICK, euler_maruyama
+from sine_law import SineFamily
 
 AMPLITUDES = np.array([1.0, 0.5, 0.0])
 
@@ -128,7 +128,9 @@ class TestSearch:
 def test_gains_compare_valid_transitions_one_by_one():
     losses = np.array([1.0, 2.0, 3.0, 100.0])
     valid = np.array([True, True, True, False])
-    one, other = (LawFit(ModelForm("constant"), LAW, loss, 1, valid) for loss in (losses, losses + [1, 2, 3, 50]))
+    one, other = (
+        LawFit(ModelForm("constant"), LAW, loss, 1, valid) for loss in (losses, losses + np.array([1, 2, 3, 50]))
+    )
     assert one.gain_over(other) == (2.0, pytest.approx(np.std([1, 2, 3]) / np.sqrt(3)))
     assert one.loss == 2.0
     assert not one.passes_score_test, "it was not tested"

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from true_models import true_model
 
 import nke
 from nke.data import Coordinates
@@ -14,6 +13,7 @@ from nke.fitting import SelectionRules
 from nke.fitting.validity import jump_decisions, step_decision
 from nke.operators import Advection, Diffusion, Generator, JumpNetwork, PoissonJump
 from nke.systems import DoubleWell, OrnsteinUhlenbeck
+from true_models import true_model
 
 RULES = SelectionRules()
 

@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from quick_fits import double_well, geometric_brownian_motion
 
 import nke
 from nke.fitting import Likelihood
 from nke.operators import JumpNetwork, RelativeFactor
-from nke.systems import Lorenz
+from nke.systems import GeometricBrownianMotion, Lorenz
+from quick_fits import double_well, geometric_brownian_motion
 
 
 def assert_same_after_saving(result: nke.FitResult, x: np.ndarray, path) -> nke.Model:
@@ -33,7 +33,11 @@ class TestChoice:
         assert trial["lack of fit of drift in nats"].value < 20
 
     def test_relative_noise(self, relative_fit, tmp_path):
-        """dx = 0.05·x dt + 0.2·x dW: both coefficients within four standard errors."""
+        """dx = μ x dt + σ x dW: both coefficients within four standard errors."""
+        system, equation = GeometricBrownianMotion(), relative_fit.equation
+        [term] = equation.drift[equation.names[0]]
+        assert abs(term.coefficient - system.growth) < 4 * term.error
+        assert abs(equation.noise.diffusion[0][0] - system.volatility**2) < 4 * equation.noise.error[0][0]
         assert relative_fit.form.noise == "relative"
         assert isinstance(relative_fit.model.generator.noise_factor, RelativeFactor)
         assert_same_after_saving(relative_fit, geometric_brownian_motion().states[:, 3], tmp_path / "model.nke")

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from quick_fits import QUICK
 
 import nke
 from nke.systems import CoxIngersollRoss
+from quick_fits import QUICK
 
 
 def test_a_straight_drift_beside_jumps_that_depend_on_the_state(network_fit):
