@@ -22,7 +22,8 @@ def double_well() -> nke.Trajectories:
 
 
 def geometric_brownian_motion() -> nke.Trajectories:
-    return GeometricBrownianMotion().simulate(64, seed=1)
+    """dx = 0.5 x dt + 0.2 x dW."""
+    return GeometricBrownianMotion(growth=0.5).simulate(64, seed=1)
 
 
 def correlated_walk(correlation: float) -> nke.Trajectories:

@@ -7,9 +7,9 @@ import numpy as np
 import nke
 
 
-def run(folder: str | Path, output: str | Path) -> None:
+def run(folder: str | Path, output: str | Path, steps: int = 4000, seed: int = 0) -> None:
     """Fits with a checkpoint in a folder, and saves the model."""
     data = nke.systems.OrnsteinUhlenbeck().simulate(64, seed=2, times=np.arange(21) * 0.05)
-    schedule = nke.Schedule(steps=4000, particles=128, patience=100)
+    schedule = nke.Schedule(steps=steps, particles=128, patience=100)
     method = nke.Likelihood(networks=True, noise="constant", width=8, depth=1, schedule=schedule)
-    nke.fit(data, method, jumps=False, seed=0, checkpoint=folder).model.save(output)
+    nke.fit(data, method, jumps=False, seed=seed, checkpoint=folder).model.save(output)

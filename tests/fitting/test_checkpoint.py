@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-import nke
 from nke.errors import DamagedFileError, InputError
-from nke.fitting import Likelihood, Schedule
+from nke.fitting import Likelihood
 from nke.fitting.checkpoint import Checkpoint, fingerprint
-from nke.systems import OrnsteinUhlenbeck
 from resumable_fit import run
 
 TREE = {"weights": jnp.arange(6.0).reshape(2, 3), "count": jnp.asarray(7)}
@@ -107,11 +105,9 @@ def test_interrupted_and_resumed_gives_the_same_model_bit_for_bit(tmp_path, how,
 
 
 def test_a_fit_refuses_the_checkpoint_of_another(tmp_path):
-    data = OrnsteinUhlenbeck().simulate(16, seed=2, times=np.arange(21) * 0.05)
-    method = Likelihood(networks=True, noise="constant", width=8, depth=1, schedule=Schedule(steps=20, particles=64))
-    first = nke.fit(data, method, jumps=False, seed=0, checkpoint=tmp_path / "run")
-    again = nke.fit(data, method, jumps=False, seed=0, checkpoint=tmp_path / "run")
-    x = np.linspace(-1, 1, 5)[:, None]
-    np.testing.assert_array_equal(again.model.drift(x), first.model.drift(x))
-    with pytest.raises(InputError, match="another fit"):
-        nke.fit(data, method, jumps=False, seed=1, checkpoint=tmp_path / "run")
+    run(tmp_path / "run", tmp_path / "first.nke", steps=200)
+    run(tmp_path / "run", tmp_path / "again.nke", steps=200)
+    assert contents(tmp_path / "again.nke") == contents(tmp_path / "first.nke"), "a finished fit is taken as it is"
+    for other in ({"steps": 400}, {"steps": 200, "seed": 1}):
+        with pytest.raises(InputError, match="another fit"):
+            run(tmp_path / "run", tmp_path / "other.nke", **other)

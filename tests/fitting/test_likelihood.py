@@ -11,7 +11,9 @@ from nke.fitting.likelihood import default_schedule
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
 from wild import total_mass
 
-QUICK = Likelihood(networks=True, noise="plain", width=16, schedule=Schedule(steps=2 * CHUNK, particles=256))
+QUICK = Likelihood(
+    networks=True, noise="plain", components=1, width=16, depth=1, schedule=Schedule(steps=2 * CHUNK, particles=256)
+)
 
 
 class TestOptions:
@@ -139,7 +141,7 @@ class TestWithJumps:
         jump = np.where(rng.random(n) < 0.15, x + 0.2 * rng.normal(size=n), 0.0)
         y = x - step * x + jump + 0.1 * np.sqrt(step) * rng.normal(size=n)
         data = nke.Trajectories(np.stack([x, y], axis=1)[..., None], np.array([0.0, step]))
-        method = replace(QUICK, noise="constant", components=1, jump_shapes="state-dependent")
+        method = replace(QUICK, noise="constant", jump_shapes="state-dependent")
         result = nke.fit(data, replace(method, schedule=Schedule(600, particles=256)), jumps=True)
         result.model.save(tmp_path / "m.nke")
         at = np.array([[-1.5], [-0.75], [0.75], [1.5]])

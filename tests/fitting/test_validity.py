@@ -21,8 +21,8 @@ RULES = SelectionRules()
 @pytest.mark.parametrize(("step", "coarse"), [(0.05, False), (0.5, True)])
 def test_a_step_ten_times_too_coarse(step, coarse):
     """The double well's own drift changes by 5 % and about 50 %; the threshold is 35 %."""
-    system = DoubleWell(rate=0.0)
-    data = system.simulate(64, seed=1, times=step * np.arange(101))
+    system = DoubleWell(rate=0.0, dimension=1)
+    data = system.simulate(256, seed=1, times=step * np.arange(11))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         decision = step_decision(true_model(system, step), data.transitions(), RULES)

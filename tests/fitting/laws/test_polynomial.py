@@ -34,7 +34,7 @@ class TestChoice:
 
     def test_relative_noise(self, relative_fit, tmp_path):
         """dx = μ x dt + σ x dW: both coefficients within four standard errors."""
-        system, equation = GeometricBrownianMotion(), relative_fit.equation
+        system, equation = GeometricBrownianMotion(growth=0.5), relative_fit.equation
         [term] = equation.drift[equation.names[0]]
         assert abs(term.coefficient - system.growth) < 4 * term.error
         assert abs(equation.noise.diffusion[0][0] - system.volatility**2) < 4 * equation.noise.error[0][0]
