@@ -1,17 +1,20 @@
 """Fitted models that several test files look at, each fitted once."""
 
+from dataclasses import replace
+
 import pytest
 
 import nke
 from nke.fitting import FitResult, Likelihood
-from nke.systems import BimodalJumps
 from quick_fits import (
     QUICK,
     correlated_walk,
     double_well,
     geometric_brownian_motion,
+    one_sided_jumps,
     ornstein_uhlenbeck_in_units,
 )
+from stationary_paths import MOMENTS, STATES, STEP
 
 
 @pytest.fixture(scope="session")
@@ -52,5 +55,17 @@ def correlated_fit() -> FitResult:
 
 @pytest.fixture(scope="session")
 def network_fit() -> FitResult:
-    """A rate of jumps and shares that depend on the state, beside the drift −x."""
-    return nke.fit(BimodalJumps().simulate(128, seed=1), QUICK)
+    """A rate of jumps that depends on the state, beside the drift −x."""
+    return nke.fit(one_sided_jumps(), replace(QUICK, noise="constant"))
+
+
+@pytest.fixture(scope="session")
+def stationary_data() -> nke.Trajectories:
+    """f = −x, a = 1: 128 exact trajectories of 41 rows."""
+    return nke.Trajectories(STATES, STEP, names=["height"], units=["m"])
+
+
+@pytest.fixture(scope="session")
+def moment_fit(stationary_data) -> FitResult:
+    """The paper's four steps on them."""
+    return nke.fit(stationary_data, MOMENTS, jumps=False, seed=0)

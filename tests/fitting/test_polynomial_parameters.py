@@ -1,4 +1,4 @@
-"""The parameters of a polynomial law: which of them the data supports, standard errors, where powers count from."""
+"""The parameters of a polynomial law: which the data supports, standard errors, what powers are counted from."""
 
 from dataclasses import replace
 

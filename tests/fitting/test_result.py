@@ -27,7 +27,7 @@ def test_plain_values(jump_fit):
     assert found["form"] == jump_fit.form.to_dict()
     assert found["score"] == {"value": jump_fit.score.value, "error": jump_fit.score.error}
     assert [d["topic"] for d in found["decisions"]] == [d.topic for d in jump_fit.decisions]
-    assert found["equation"]["names"] == ["x1"]
+    assert found["equation"]["names"] == ["x"]
     assert found["timings"]["total"] > 0
 
 

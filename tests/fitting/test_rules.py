@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import fields, replace
-from pathlib import Path
 
 import pytest
 
@@ -35,8 +34,3 @@ def test_rules_are_kept_with_the_result(linear_fit, tmp_path):
     changed = replace(linear_fit, rules=SelectionRules(trial_steps=7))
     changed.save(tmp_path / "law.nke")
     assert FitResult.load(tmp_path / "law.nke").rules == changed.rules
-
-
-def test_the_documented_table_is_the_one_of_the_code():
-    page = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text(encoding="utf-8")
-    assert SelectionRules.table() in page

@@ -45,7 +45,7 @@ def test_steps_whose_gradient_is_not_finite_are_left_out(values, bad):
 
 
 class TestMostStepsNotFinite:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def data(self, values):
         return blocks(np.where(np.arange(100) < 60, np.nan, values)), blocks(values)
 

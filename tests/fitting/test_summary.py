@@ -4,7 +4,7 @@
 def test_a_polynomial_law(linear_fit):
     text = linear_fit.summary()
     first, equation, noise, score, *rest = text.splitlines()
-    assert first.split(maxsplit=1) == ["law", "drift and diffusion, no jumps, of u [mm]; step 3 s"]
+    assert first.split(maxsplit=1) == ["law", "drift and diffusion, no jumps, of u [mm]; step 1.2 s"]
     assert equation.strip() == linear_fit.equation.lines()[0]
     assert noise.strip() == linear_fit.equation.lines()[1]
     assert score.endswith("nats per held-out transition")
@@ -19,7 +19,7 @@ def test_a_polynomial_law(linear_fit):
 
 def test_jumps(jump_fit):
     text = jump_fit.summary()
-    assert text.startswith("law          drift, diffusion and jumps of x1")
+    assert text.startswith("law          drift, diffusion and jumps of x;")
     assert "jump rate" in text
     assert "per unit time" in text
 

@@ -19,6 +19,7 @@ class ModelForm:
         degree: Highest power of the state in the polynomial part of the drift.
         networks: Whether noise and jumps have networks.
         drift_network: Whether the drift has one; None: as ``networks``.
+        basis: The functions of the state that the drift is a sum of, "powers" or those of another family of laws.
 
     Example:
         >>> print(result.form)
@@ -30,6 +31,7 @@ class ModelForm:
     degree: int = 1
     networks: bool = True
     drift_network: bool | None = None
+    basis: str = "powers"
 
     @property
     def has_drift_network(self) -> bool:
@@ -41,8 +43,20 @@ class ModelForm:
         """
         return self.networks if self.drift_network is None else self.drift_network
 
+    @property
+    def drift(self) -> str:
+        """The drift in words.
+
+        Example:
+            >>> result.form.drift
+            'polynomial of degree 1'
+        """
+        sums = f"polynomial of degree {self.degree}" if self.basis == "powers" else f"sum of {self.basis}"
+        return f"{sums} and network" if self.has_drift_network else sums
+
     def __str__(self) -> str:
-        parts = [f"{self.noise} noise", f"drift of degree {self.degree}"]
+        drift = f"of degree {self.degree}" if self.basis == "powers" else f"by {self.basis}"
+        parts = [f"{self.noise} noise", f"drift {drift}"]
         return ", ".join(parts + [f"{self.substeps} sub-steps"] * (self.substeps > 1))
 
     def to_dict(self) -> dict[str, Any]:

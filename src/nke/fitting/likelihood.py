@@ -183,12 +183,11 @@ class Likelihood:
 
     def _choice(self, law: LawFit) -> Decision:
         form = law.form
-        drift = f"drift polynomial of degree {form.degree}{' and network' if form.has_drift_network else ''}"
         networks = f"networks of {self.depth} × {self.width}" if form.networks else "no networks"
         substeps = f"{form.substeps} sub-step{'s' if form.substeps > 1 else ''}"
         return Decision(
             "Which law was chosen?",
-            f"{form.noise} noise; {drift}; {networks}; {substeps}",
+            f"{form.noise} noise; drift {form.drift}; {networks}; {substeps}",
             {"parameters": law.parameters},
             f"maximum likelihood of the transition density ({type(self.rule).__name__})",
             "method",

@@ -177,19 +177,19 @@ class Newton:
 
 
 def inverse_information(
-    information: Float[np.ndarray, "p p"], held: float = 1.0, rounding: float = 1e-12
+    information: Float[np.ndarray, "p p"], prior: float = 1.0, rounding: float = 1e-12
 ) -> Float[np.ndarray, "p p"]:
     """Inverts an information matrix in units in which its diagonal is one: far states may give it entries of any size.
 
     Args:
         information: Σ s sᵀ.
-        held: Information with which every parameter is held where it is; all of them are of order one.
+        prior: Information beside that of the data; parameters are of order one, so that it weighs one transition or so.
         rounding: Relative error of sums over all transitions.
 
     Returns:
         The covariance of the parameters.
     """
-    whole = information + held * np.eye(len(information))
+    whole = information + prior * np.eye(len(information))
     scale = 1 / np.sqrt(np.diag(whole))
     return scale[:, None] * np.linalg.inv(scale[:, None] * whole * scale + rounding * np.eye(len(whole))) * scale
 

@@ -28,10 +28,10 @@ from nke.operators import Generator
 if TYPE_CHECKING:
     from nke.fitting.search import Search
 
-FROM_AFAR = Newton(iterations=40, tolerance=5.0)  # over one batch, whose maximum chance moves by more
-BEFORE_DROPPING = Newton(tolerance=1.0)  # before terms are dropped that cost a few nats
-TO_THE_END = Newton()
-ON_ALL = Newton(iterations=2)  # from the maximum over a part of the transitions
+APPROACH = Newton(iterations=40, tolerance=5.0)  # over one batch, whose maximum chance moves by more
+BEFORE_SELECTION = Newton(tolerance=1.0)  # before terms are dropped that cost a few nats
+FINAL = Newton()
+ALL_TRANSITIONS = Newton(iterations=2)  # from the maximum over a part of the transitions
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class PolynomialLaw(Candidate):
         begin, trainer = self.initial(problem), problem.trainer
         few = problem.only_valid(problem.data.sample(BATCH))
         with trainer.clock("Newton's method"):
-            advance = trainer.run.progress("Newton's method, from afar", FROM_AFAR.iterations)
+            advance = trainer.run.progress("Newton's method, approach", APPROACH.iterations)
             law, near = self._approach(begin, few, problem, advance)
         if not near:
             loss = TransitionLoss(problem.transition_rule(self.form))
@@ -86,9 +86,9 @@ class PolynomialLaw(Candidate):
     def _approach(
         self, begin: Generator, few: Steps, problem: Problem, advance=lambda iterations: None
     ) -> tuple[PolynomialParameters, bool]:
-        """Newton's method from afar, over few transitions; and whether it came close to their maximum."""
+        """Newton's method over few transitions; and whether it came close to their maximum."""
         law = PolynomialParameters.of(begin, problem.initial.sample.origin, problem.rules.origin_distance)
-        found = FROM_AFAR.run(problem.transition_rule(self.form), law.vector, few, advance)
+        found = APPROACH.run(problem.transition_rule(self.form), law.vector, few, advance)
         return replace(law, vector=found.parameters), found.outcome is Outcome.CONVERGED
 
 
@@ -108,7 +108,7 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
     """
     rule, trainer, most = problem.transition_rule(form), problem.trainer, problem.rules.averaged_transitions
     some = problem.only_valid(problem.data.sample(most))
-    advance = trainer.run.progress("Newton's method", BEFORE_DROPPING.iterations + TO_THE_END.iterations)
+    advance = trainer.run.progress("Newton's method", BEFORE_SELECTION.iterations + FINAL.iterations)
 
     def maximum(newton: Newton, law: PolynomialParameters, steps: Steps) -> tuple[PolynomialParameters, Sums]:
         found = newton.run(rule, law.vector, steps, advance)
@@ -117,11 +117,11 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         return replace(law, vector=found.parameters), found.evidence
 
     with trainer.clock("Newton's method"):
-        law, sums = maximum(BEFORE_DROPPING, law, some)
+        law, sums = maximum(BEFORE_SELECTION, law, some)
         law = law.supported(sums.information, len(some.step))
-        law, sums = maximum(TO_THE_END, law, some)
+        law, sums = maximum(FINAL, law, some)
         if problem.data.training.blocks > most:
-            law, sums = maximum(ON_ALL, law, problem.only_valid(Steps(*problem.data.training.arrays)))
+            law, sums = maximum(ALL_TRANSITIONS, law, problem.only_valid(Steps(*problem.data.training.arrays)))
         scores = law.vector.scores(rule, some)
     losses = -law.vector.log_prob(rule, problem.held_out)
     return PolynomialFit(

@@ -1,0 +1,74 @@
+"""Where a fit begins: forms of the noise worth a trial, coordinates without noise, shapes of the jumps, any form."""
+
+import jax
+import numpy as np
+import pytest
+
+import nke
+from nke.data import Coordinates
+from nke.fitting import Likelihood, ModelForm, SelectionRules
+from nke.fitting.initial_networks import InitialModel
+from nke.fitting.kinematics import kinematic_constraint
+from nke.operators import ForwardPacket
+from nke.systems import BlackScholes, DoubleWell, Lorenz, OrnsteinUhlenbeck, RarefiedGas
+from quick_fits import QUICK
+
+RULES = SelectionRules()
+
+
+def initial_model(data: nke.Trajectories, jumps: bool, **options) -> InitialModel:
+    return InitialModel(data.transitions(), Coordinates.zscore(data), jumps, Likelihood(**options), 0, RULES)
+
+
+@pytest.mark.parametrize(
+    ("system", "forms"),
+    [
+        (OrnsteinUhlenbeck(), ["constant", "plain"]),
+        (DoubleWell(), ["constant", "plain"]),
+        (Lorenz(noise=0.3), ["plain", "relative"]),
+        (BlackScholes(), ["constant", "plain", "relative"]),
+    ],
+    ids=str,
+)
+def test_noise_that_is_not_plausible_is_not_tried(system, forms):
+    assert initial_model(system.simulate(64, seed=1), system.has_jumps).plausible_noise() == forms
+
+
+def test_a_model_in_every_form_survives_its_file(tmp_path):
+    data = BlackScholes().simulate(4, seed=1)
+    to = Coordinates.zscore(data)
+    initial = InitialModel(data.transitions(), to, False, QUICK, 0, RULES)
+    generator = initial.generator(ModelForm("relative", 2, 2), lambda: jax.random.key(1))
+    model = nke.Model(generator, to, 0.02, data.names, data.units, ForwardPacket(substeps=2))
+    model.save(tmp_path / "model.nke")
+    loaded = nke.load(tmp_path / "model.nke")
+    x = np.asarray(data.states)[:, 3]
+    assert loaded.rule == model.rule
+    np.testing.assert_array_equal(loaded.diffusion(x), model.diffusion(x))
+    np.testing.assert_array_equal(loaded.log_prob(x + 0.01, x, 0.02), model.log_prob(x + 0.01, x, 0.02))
+
+
+def test_noise_is_told_from_none():
+    """Every coordinate of the double well is noisy; a clock beside it is not."""
+    data = DoubleWell().simulate(50, seed=0)
+    assert not initial_model(data, True).noiseless.any()
+    clock = np.broadcast_to(np.asarray(data.times)[0][:, None], (*data.states.shape[:2], 1))
+    both = nke.Trajectories(np.concatenate([data.states, clock], axis=-1), data.times)
+    initial = initial_model(both, True)
+    assert initial.noiseless.tolist() == [False, False, False, True]
+    [decision] = [d for d in initial.decisions if d.topic == "resolution"]
+    assert decision.answer == "3"  # by its place, since no names were given
+    assert initial.polynomial_forms(None) == []
+
+
+def test_the_gas_needs_jumps_that_depend_on_the_state_and_the_double_well_does_not():
+    gas, names = RarefiedGas().simulate(128, seed=0), {f"x{i}": f"v{i}" for i in (1, 2, 3)}
+    for data, kinetic, expected in ((gas, names, True), (DoubleWell().simulate(128, seed=0), {}, False)):
+        to, seen = Coordinates.zscore(data), data.transitions()
+        constraint = kinematic_constraint(kinetic, tuple(kinetic), data.names, seen, to, RULES)
+        initial = InitialModel(seen, to, True, Likelihood(components=1), 0, RULES, constraint)
+        assert initial.state_dependent_shapes == expected
+        [decision] = [d for d in initial.decisions if d.topic == "jump shapes"]
+        assert decision.answer == ("yes" if expected else "no")
+        share, chance = decision.evidence.values()
+        assert (share > max(RULES.state_dependent_share, chance)) == expected

@@ -1,0 +1,94 @@
+"""Are there jumps? Told from the data where the truth is known."""
+
+import numpy as np
+import pytest
+
+from nke.data import Coordinates, Trajectories
+from nke.fitting import SelectionRules
+from nke.fitting.jump_detection import decide_jumps, detect_jumps, find_jumps
+from nke.systems import (
+    BimodalJumps,
+    BlackScholes,
+    CoxIngersollRoss,
+    DoubleWell,
+    GeometricBrownianMotion,
+    Lorenz,
+    OrnsteinUhlenbeck,
+)
+
+RULES = SelectionRules()
+
+
+def detected(data: Trajectories, rules: SelectionRules = RULES):
+    return detect_jumps(data.transitions(), Coordinates.zscore(data), 0, rules)
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        DoubleWell(),
+        DoubleWell(dimension=1),
+        BimodalJumps(),
+        DoubleWell(rate=0),
+        BlackScholes(),
+        OrnsteinUhlenbeck(),
+        GeometricBrownianMotion(),
+        CoxIngersollRoss(),
+        Lorenz(noise=0.3),
+        Lorenz(noise=3.0),
+    ],
+    ids=str,
+)
+def test_jumps_are_told_from_noise(system):
+    """256 trajectories of 41 rows at the system's own step; heavy multiplicative noise is no jump."""
+    found, decision = detected(system.simulate(256, 0, times=system.times[:41]))
+    assert found == system.has_jumps
+    assert decision.topic == "jumps"
+    assert decision.answer.startswith("assumed" if found else "none")
+    assert (decision.evidence["local excess kurtosis"] > RULES.jump_kurtosis) == found
+
+
+@pytest.fixture(scope="module")
+def jumping() -> Trajectories:
+    return DoubleWell(dimension=1).simulate(64, 0, times=0.05 * np.arange(41))
+
+
+def test_units_do_not_decide(jumping):
+    scaled = (Trajectories(jumping.states * scale, 0.05 * unit) for scale, unit in ((1.0, 1.0), (1e-12, 1e12)))
+    first, second = map(detected, scaled)
+    assert first[0] == second[0]
+    assert first[1].evidence == pytest.approx(second[1].evidence, rel=1e-6)
+
+
+def test_the_threshold_is_that_of_the_rules(jumping):
+    assert detected(jumping)[0]
+    assert not detected(jumping, SelectionRules(jump_kurtosis=1e3))[0]
+
+
+def test_rare_jumps_are_said_to_be_unknown():
+    """Jumps at a hundredth of the usual rate: five among a thousand paths."""
+    _, decision = detected(DoubleWell(rate=0.01).simulate(1024, seed=4))
+    assert "compare scores with jumps=True and jumps=False" in decision.answer
+
+
+class TestAsked:
+    def test_for_jumps(self, jumping):
+        found, decision = decide_jumps(True, jumping.transitions(), Coordinates.zscore(jumping), 0, RULES)
+        assert (found, decision.answer) == (True, "yes, as asked")
+
+    def test_for_none_where_there_are_some(self, jumping):
+        with pytest.warns(UserWarning, match="there seem to be jumps"):
+            found, decision = decide_jumps(False, jumping.transitions(), Coordinates.zscore(jumping), 0, RULES)
+        assert (found, decision.answer) == (False, "none, as asked")
+
+    def test_nothing(self, jumping):
+        found, _ = decide_jumps(None, jumping.transitions(), Coordinates.zscore(jumping), 0, RULES)
+        assert found
+
+
+def test_the_largest_increments_are_found(jumping):
+    """Jumps N(0, 1) over noise of sd 0.11: whatever moves by more than 0.6 is one, and its calm peers are not."""
+    seen = jumping.transitions()
+    flags, size = find_jumps(seen, 3.0, RULES), np.abs(seen.displacement[:, 0])
+    assert flags[size > 0.6].all()
+    assert flags[size < 0.15].mean() < 0.01

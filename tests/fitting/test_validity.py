@@ -1,0 +1,66 @@
+"""Is the data fine enough for what was learned? Numbers, and warnings where it is not."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import nke
+from nke.data import Coordinates
+from nke.fitting import SelectionRules
+from nke.fitting.validity import jump_decisions, step_decision
+from nke.operators import Advection, Diffusion, Generator, JumpNetwork, PoissonJump
+from nke.systems import DoubleWell, OrnsteinUhlenbeck
+from true_models import true_model
+
+RULES = SelectionRules()
+
+
+@pytest.mark.parametrize(("step", "coarse"), [(0.05, False), (0.5, True)])
+def test_a_step_ten_times_too_coarse(step, coarse):
+    """The double well's own drift changes by 5 % and about 50 %; the threshold is 35 %."""
+    system = DoubleWell(rate=0.0, dimension=1)
+    data = system.simulate(256, seed=1, times=step * np.arange(11))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        decision = step_decision(true_model(system, step), data.transitions(), RULES)
+    assert ["step of the data is too coarse" in str(w.message) for w in caught] == [True] * coarse
+    assert decision.answer == ("no" if coarse else "yes")
+    assert (decision.evidence["median relative change of the drift over a step"] > RULES.coarse_step) == coarse
+
+
+def jumping_model(data: nke.Trajectories, size: float, rate: float) -> nke.Model:
+    """Jumps of one size over noise of one per step, at one rate per unit of the coordinates of training."""
+    network = JumpNetwork(jnp.full(1, size), jnp.eye(1), rate, 1, 8, 1, key=jax.random.key(0))
+    generator = Generator(Advection(lambda x: -x), Diffusion(lambda x: jnp.eye(1)), PoissonJump(network))
+    return nke.Model(generator, Coordinates.zscore(data), 0.05, data.names, data.units)
+
+
+class TestJumps:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def data(cls) -> nke.Trajectories:
+        return OrnsteinUhlenbeck().simulate(8, seed=3, times=np.arange(41) * 0.05)
+
+    def test_as_small_as_the_noise_are_reported(self, data):
+        with pytest.warns(UserWarning, match="cannot be told from diffusion"):
+            _, law = jump_decisions(jumping_model(data, 1e-3, 0.01), data.transitions(), RULES)
+        assert law.topic == "jump law"
+        assert law.answer == "1 Gaussian, shapes the same in every state"
+        assert law.evidence["size of component 1 over the noise of a step"] == pytest.approx(1.0, rel=1e-3)
+
+    def test_too_many_in_a_step_are_reported(self, data):
+        model = jumping_model(data, 5.0, 2.0)
+        expected = float(model.jump_rate(np.zeros(1))) * 0.05
+        assert expected > RULES.many_jumps
+        with pytest.warns(UserWarning, match="single jumps cannot be told apart"):
+            rate, _ = jump_decisions(model, data.transitions(), RULES)
+        assert rate.evidence["jumps per step"] == pytest.approx(expected, rel=1e-5)
+
+    def test_large_and_rare_ones_give_no_warning(self, data):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rate, law = jump_decisions(jumping_model(data, 5.0, 0.01), data.transitions(), RULES)
+        assert (rate.topic, law.topic) == ("jump rate", "jump law")
