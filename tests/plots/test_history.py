@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from nke.fitting.loop import Curve
 
 import nke
 from drawn_models import linear
+from nke.fitting import Curve
 
 
 def test_history_marks_what_was_kept():
