@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +35,9 @@ def test_rules_are_kept_with_the_result(linear_fit, tmp_path):
     changed = replace(linear_fit, rules=SelectionRules(trial_steps=7))
     changed.save(tmp_path / "law.nke")
     assert FitResult.load(tmp_path / "law.nke").rules == changed.rules
+
+
+def test_the_documentation_shows_the_rules_of_the_code():
+    """``make rules`` writes the table."""
+    page = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text()
+    assert SelectionRules.table() in page
