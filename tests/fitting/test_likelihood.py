@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from wild import total_mass
 
 import nke
 from nke.fitting import CHUNK, Likelihood, Schedule, SelectionRules
 from nke.fitting.likelihood import default_schedule
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
+from random_generators import total_mass
 
 QUICK = Likelihood(
     networks=True, noise="plain", components=1, width=16, depth=1, schedule=Schedule(steps=2 * CHUNK, particles=256)

@@ -25,7 +25,7 @@ def test_a_step_ten_times_too_coarse(step, coarse):
     data = system.simulate(256, seed=1, times=step * np.arange(11))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        decision = step_decision(true_model(system, step), data.transitions(), RULES)
+        decision = step_decision(true_model(system, step=step), data.transitions(), RULES)
     assert ["step of the data is too coarse" in str(w.message) for w in caught] == [True] * coarse
     assert decision.answer == ("no" if coarse else "yes")
     assert (decision.evidence["median relative change of the drift over a step"] > RULES.coarse_step) == coarse

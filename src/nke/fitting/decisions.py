@@ -147,7 +147,7 @@ def in_words(evidence: Mapping[str, Any]) -> list[str]:
         ['local excess kurtosis 0.0123']
     """
     if any(isinstance(part, Mapping) for part in evidence.values()):
-        return [f"{name}: {_words(part)}" for name, part in evidence.items()]
+        return [f"{name}{':' * isinstance(part, Mapping)} {_words(part)}" for name, part in evidence.items()]
     return [_words(evidence)] if evidence else []
 
 

@@ -43,11 +43,12 @@ def test_the_rate_of_jumps_is_found(network_fit):
 def test_constant_noise_is_chosen_for_additive_noise_and_the_evidence_is_told(recorded):
     result = nke.fit(recorded, ASKED, jumps=False)
     assert result.form.noise == "constant"
-    [(forms, gain)] = result.decision("noise").evidence.items()
+    [(forms, compared)] = result.decision("noise").evidence.items()
+    [gain] = compared.values()
     assert forms == "plain noise, drift of degree 1 over constant noise, drift of degree 1"
     assert gain.value < gain.error + result.rules.trial_gain
     assert [curve.kind for curve in result.history.values()] == ["trial", "trial", "training"]
-    assert "plain noise, drift of degree 1 over constant noise" in result.summary()
+    assert "plain noise, drift of degree 1 over constant noise" in " ".join(result.summary().split())
     assert result.decision("networks").answer == "yes"
     assert result.equation is None
 

@@ -153,6 +153,6 @@ class NetworkFamily(Family):
                     return None
                 scores[one] = fit.losses
         gain = Estimate.of(scores[form] - scores[rival])
-        search.evidence[f"gain of {rival} over {form} in nats per transition:"] = gain
+        search.evidence[f"{rival} over {form}"] = {"held-out gain in nats per transition": gain}
         richer = form.noise == "constant" or rival.noise == form.noise
         return rival if gain.value > gain.error + search.problem.rules.trial_gain * richer else form
