@@ -12,6 +12,7 @@ from nke.systems import (
     HarmonicOscillator,
     Langevin,
     Lorenz,
+    NonGradientWell,
     OrnsteinUhlenbeck,
 )
 
@@ -39,6 +40,7 @@ FINE_STEPPED = [
     DoubleWell(rate=0),
     DoubleWell(dimension=1),
     BimodalJumps(),
+    NonGradientWell(),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

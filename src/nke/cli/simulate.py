@@ -20,6 +20,7 @@ SYSTEMS = (
     "harmonic-oscillator",
     "langevin",
     "lorenz",
+    "non-gradient-well",
     "ornstein-uhlenbeck",
     "rarefied-gas",
 )

@@ -9,6 +9,7 @@ from nke.systems.geometric_brownian_motion import GeometricBrownianMotion
 from nke.systems.harmonic_oscillator import HarmonicOscillator
 from nke.systems.langevin import Langevin
 from nke.systems.lorenz import Lorenz
+from nke.systems.non_gradient_well import NonGradientWell
 from nke.systems.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from nke.systems.rarefied_gas import Collisions, RarefiedGas
 
@@ -22,6 +23,7 @@ __all__ = [
     "HarmonicOscillator",
     "Langevin",
     "Lorenz",
+    "NonGradientWell",
     "OrnsteinUhlenbeck",
     "RarefiedGas",
     "System",
