@@ -8,6 +8,7 @@ from nke.systems import (
     BlackScholes,
     CoxIngersollRoss,
     DoubleWell,
+    GeneNetwork,
     GeometricBrownianMotion,
     HarmonicOscillator,
     Langevin,
@@ -41,6 +42,7 @@ FINE_STEPPED = [
     DoubleWell(dimension=1),
     BimodalJumps(),
     NonGradientWell(),
+    GeneNetwork(),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

@@ -16,6 +16,7 @@ SYSTEMS = (
     "black-scholes",
     "cox-ingersoll-ross",
     "double-well",
+    "gene-network",
     "geometric-brownian-motion",
     "harmonic-oscillator",
     "langevin",

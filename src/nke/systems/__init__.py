@@ -5,6 +5,7 @@ from nke.systems.bimodal_jumps import BimodalJumps
 from nke.systems.black_scholes import BlackScholes
 from nke.systems.cox_ingersoll_ross import CoxIngersollRoss
 from nke.systems.double_well import DoubleWell
+from nke.systems.gene_network import GeneNetwork
 from nke.systems.geometric_brownian_motion import GeometricBrownianMotion
 from nke.systems.harmonic_oscillator import HarmonicOscillator
 from nke.systems.langevin import Langevin
@@ -19,6 +20,7 @@ __all__ = [
     "Collisions",
     "CoxIngersollRoss",
     "DoubleWell",
+    "GeneNetwork",
     "GeometricBrownianMotion",
     "HarmonicOscillator",
     "Langevin",
