@@ -15,6 +15,7 @@ from nke.systems import (
     Lorenz,
     NonGradientWell,
     OrnsteinUhlenbeck,
+    Repressilator,
 )
 
 TWO_ASSETS = BlackScholes(growth=[0.1, -0.1], volatility=[0.3, 0.2], correlation=[[1.0, -0.5], [-0.5, 1.0]])
@@ -43,6 +44,7 @@ FINE_STEPPED = [
     BimodalJumps(),
     NonGradientWell(),
     GeneNetwork(),
+    Repressilator(),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

@@ -24,6 +24,7 @@ SYSTEMS = (
     "non-gradient-well",
     "ornstein-uhlenbeck",
     "rarefied-gas",
+    "repressilator",
 )
 
 

@@ -13,6 +13,7 @@ from nke.systems.lorenz import Lorenz
 from nke.systems.non_gradient_well import NonGradientWell
 from nke.systems.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from nke.systems.rarefied_gas import Collisions, RarefiedGas
+from nke.systems.repressilator import Repressilator
 
 __all__ = [
     "BimodalJumps",
@@ -28,5 +29,6 @@ __all__ = [
     "NonGradientWell",
     "OrnsteinUhlenbeck",
     "RarefiedGas",
+    "Repressilator",
     "System",
 ]
