@@ -15,6 +15,7 @@ from nke.systems import (
     Lorenz,
     NonGradientWell,
     OrnsteinUhlenbeck,
+    PredatorPrey,
     Repressilator,
 )
 
@@ -45,6 +46,7 @@ FINE_STEPPED = [
     NonGradientWell(),
     GeneNetwork(),
     Repressilator(),
+    PredatorPrey(),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

@@ -12,6 +12,7 @@ from nke.systems.langevin import Langevin
 from nke.systems.lorenz import Lorenz
 from nke.systems.non_gradient_well import NonGradientWell
 from nke.systems.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from nke.systems.predator_prey import PredatorPrey
 from nke.systems.rarefied_gas import Collisions, RarefiedGas
 from nke.systems.repressilator import Repressilator
 
@@ -28,6 +29,7 @@ __all__ = [
     "Lorenz",
     "NonGradientWell",
     "OrnsteinUhlenbeck",
+    "PredatorPrey",
     "RarefiedGas",
     "Repressilator",
     "System",

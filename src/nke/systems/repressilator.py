@@ -18,9 +18,10 @@ class Repressilator(EulerMaruyamaScheme):
 
         dx_i = (b_i − x_i) dt + √((b_i + x_i)/volume) dW_i,  b_i = strength/(1 + x_{i−1}^exponent) + leak
 
-    It is the chemical Langevin equation of the protein-only repressilator; the defaults oscillate. Noise does not vanish
-    at x_i = 0, so that small volumes can make a concentration negative: there it represses as zero does, and noise is
-    √max(b_i + x_i, 0). At the default volume no path comes near. Paths start uniformly in [0.5, 4]³.
+    It is the chemical Langevin equation of the protein-only repressilator; the defaults oscillate. The noise does not
+    vanish at x_i = 0, so that a small volume can make a concentration negative: there it represses as zero does, and
+    b_i + x_i counts as zero under the root where it is negative. At the default volume no path comes near. Paths start
+    uniformly in [0.5, 4]³.
 
     Args:
         strength: Production without repressor, > 0.
