@@ -15,6 +15,7 @@ from nke.systems import (
     Lorenz,
     NonGradientWell,
     OrnsteinUhlenbeck,
+    Pendulum,
     PredatorPrey,
     Repressilator,
 )
@@ -47,6 +48,7 @@ FINE_STEPPED = [
     GeneNetwork(),
     Repressilator(),
     PredatorPrey(),
+    Pendulum(),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

@@ -23,6 +23,7 @@ SYSTEMS = (
     "lorenz",
     "non-gradient-well",
     "ornstein-uhlenbeck",
+    "pendulum",
     "predator-prey",
     "rarefied-gas",
     "repressilator",

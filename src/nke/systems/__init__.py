@@ -12,6 +12,7 @@ from nke.systems.langevin import Langevin
 from nke.systems.lorenz import Lorenz
 from nke.systems.non_gradient_well import NonGradientWell
 from nke.systems.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from nke.systems.pendulum import Pendulum
 from nke.systems.predator_prey import PredatorPrey
 from nke.systems.rarefied_gas import Collisions, RarefiedGas
 from nke.systems.repressilator import Repressilator
@@ -29,6 +30,7 @@ __all__ = [
     "Lorenz",
     "NonGradientWell",
     "OrnsteinUhlenbeck",
+    "Pendulum",
     "PredatorPrey",
     "RarefiedGas",
     "Repressilator",

@@ -20,9 +20,9 @@ class PredatorPrey(FineStepped):
         du = (growth u(1 − u/capacity) − predation uv/(half_saturation + u)) dt + noise u dW₁
         dv = (efficiency predation uv/(half_saturation + u) − mortality v) dt + noise v dW₂
 
-    It is simulated by Euler–Maruyama steps of log u and log v, whose drift is the relative growth less noise²/2, so that
-    states stay positive whatever the step. Paths start uniformly in [0.4, 2] × [0.2, 0.8], around a stable focus at
-    (1, 0.6).
+    It is simulated by Euler–Maruyama steps of log u and log v, whose drift is the relative growth less noise²/2, so
+    that states stay positive whatever the step. Paths start uniformly in [0.4, 2] × [0.2, 0.8], around a stable focus
+    at (1, 0.6).
 
     Args:
         growth: Rate of growth of few prey, > 0.
