@@ -16,6 +16,7 @@ from nke.systems import (
     NonGradientWell,
     OrnsteinUhlenbeck,
     Pendulum,
+    PeriodicPotential,
     PredatorPrey,
     Repressilator,
 )
@@ -49,6 +50,8 @@ FINE_STEPPED = [
     Repressilator(),
     PredatorPrey(),
     Pendulum(),
+    PeriodicPotential(),
+    PeriodicPotential(rate=0),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

@@ -24,6 +24,7 @@ SYSTEMS = (
     "non-gradient-well",
     "ornstein-uhlenbeck",
     "pendulum",
+    "periodic-potential",
     "predator-prey",
     "rarefied-gas",
     "repressilator",

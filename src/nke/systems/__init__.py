@@ -13,6 +13,7 @@ from nke.systems.lorenz import Lorenz
 from nke.systems.non_gradient_well import NonGradientWell
 from nke.systems.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from nke.systems.pendulum import Pendulum
+from nke.systems.periodic_potential import PeriodicPotential
 from nke.systems.predator_prey import PredatorPrey
 from nke.systems.rarefied_gas import Collisions, RarefiedGas
 from nke.systems.repressilator import Repressilator
@@ -31,6 +32,7 @@ __all__ = [
     "NonGradientWell",
     "OrnsteinUhlenbeck",
     "Pendulum",
+    "PeriodicPotential",
     "PredatorPrey",
     "RarefiedGas",
     "Repressilator",
