@@ -17,6 +17,7 @@ from nke.systems import (
     OrnsteinUhlenbeck,
     Pendulum,
     PeriodicPotential,
+    PhaseOscillators,
     PredatorPrey,
     Repressilator,
 )
@@ -52,6 +53,7 @@ FINE_STEPPED = [
     Pendulum(),
     PeriodicPotential(),
     PeriodicPotential(rate=0),
+    PhaseOscillators(),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

@@ -25,6 +25,7 @@ SYSTEMS = (
     "ornstein-uhlenbeck",
     "pendulum",
     "periodic-potential",
+    "phase-oscillators",
     "predator-prey",
     "rarefied-gas",
     "repressilator",

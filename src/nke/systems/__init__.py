@@ -14,6 +14,7 @@ from nke.systems.non_gradient_well import NonGradientWell
 from nke.systems.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from nke.systems.pendulum import Pendulum
 from nke.systems.periodic_potential import PeriodicPotential
+from nke.systems.phase_oscillators import PhaseOscillators
 from nke.systems.predator_prey import PredatorPrey
 from nke.systems.rarefied_gas import Collisions, RarefiedGas
 from nke.systems.repressilator import Repressilator
@@ -33,6 +34,7 @@ __all__ = [
     "OrnsteinUhlenbeck",
     "Pendulum",
     "PeriodicPotential",
+    "PhaseOscillators",
     "PredatorPrey",
     "RarefiedGas",
     "Repressilator",
