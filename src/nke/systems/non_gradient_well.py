@@ -50,9 +50,9 @@ class NonGradientWell(EulerMaruyamaScheme):
         """Computes the descent into the wells and the circulation around them, as ``System.drift``."""
         state = self.as_states(x)
         xp = namespace(state)
-        x, y = state[..., 0], state[..., 1]
-        slope, turn = x * (1 - x * x), 1 + xp.sin(x)
-        return xp.stack([slope / 5 + y * turn, -y + 2 * slope * turn], axis=-1)
+        along, across = state[..., 0], state[..., 1]
+        slope, turn = along * (1 - along * along), 1 + xp.sin(along)
+        return xp.stack([slope / 5 + across * turn, -across + 2 * slope * turn], axis=-1)
 
     def noise_matrix(self, x: ArrayLike) -> Float[Array, "*batch d d"]:
         """Gives diag(√(1/50), √(1/5)) at every state, as ``System.noise_matrix``."""
