@@ -30,7 +30,7 @@ class GeneNetwork(EulerMaruyamaScheme):
         H⁺(y, n) = yⁿ/(½ⁿ + yⁿ),  H⁻(y, n) = 1 − H⁺(y, n),  g = noise·I
 
     The noise can make a coordinate negative, where the formulas hold as they stand. Odd powers, of y₁, y₂, y₈ and y₁₀,
-    have a pole at −½ or below; the lowest of these coordinates in 3000 paths was −0.37. Paths start uniformly in
+    have a pole at −½ or below; the lowest of these coordinates in 20,000 paths was −0.44. Paths start uniformly in
     [0, 2], y₇ in [0, 6].
 
     Args:
