@@ -8,11 +8,18 @@ from nke.systems import (
     BlackScholes,
     CoxIngersollRoss,
     DoubleWell,
+    GeneNetwork,
     GeometricBrownianMotion,
     HarmonicOscillator,
     Langevin,
     Lorenz,
+    NonGradientWell,
     OrnsteinUhlenbeck,
+    Pendulum,
+    PeriodicPotential,
+    PhaseOscillators,
+    PredatorPrey,
+    Repressilator,
 )
 
 TWO_ASSETS = BlackScholes(growth=[0.1, -0.1], volatility=[0.3, 0.2], correlation=[[1.0, -0.5], [-0.5, 1.0]])
@@ -39,6 +46,14 @@ FINE_STEPPED = [
     DoubleWell(rate=0),
     DoubleWell(dimension=1),
     BimodalJumps(),
+    NonGradientWell(),
+    GeneNetwork(),
+    Repressilator(),
+    PredatorPrey(),
+    Pendulum(),
+    PeriodicPotential(),
+    PeriodicPotential(rate=0),
+    PhaseOscillators(),
 ]
 SYSTEMS = [*EXACT, *FINE_STEPPED]
 JUMPING = [system for system in SYSTEMS if system.has_jumps]

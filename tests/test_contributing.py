@@ -27,12 +27,12 @@ def names_of(code):
 
 
 def test_a_system():
-    system = names_of(examples("Add a system")[0]).Pendulum(damping=0.2)
+    system = names_of(examples("Add a system")[0]).Duffing(damping=0.2)
     paths = system.simulate(4, seed=0, times=[0.0, 0.1, 0.3])
-    assert paths.names == ("angle", "velocity")
+    assert paths.names == ("position", "velocity")
     assert paths.states.shape == (4, 3, 2)
-    np.testing.assert_allclose(system.drift([np.pi / 2, 1.0]), [1.0, -1.2])
-    with pytest.raises(nke.NkeError, match="damping of Pendulum"):
+    np.testing.assert_allclose(system.drift([2.0, 1.0]), [1.0, -6.2])
+    with pytest.raises(nke.NkeError, match="damping of Duffing"):
         type(system)(damping=-1)
 
 

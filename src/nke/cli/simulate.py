@@ -16,12 +16,19 @@ SYSTEMS = (
     "black-scholes",
     "cox-ingersoll-ross",
     "double-well",
+    "gene-network",
     "geometric-brownian-motion",
     "harmonic-oscillator",
     "langevin",
     "lorenz",
+    "non-gradient-well",
     "ornstein-uhlenbeck",
+    "pendulum",
+    "periodic-potential",
+    "phase-oscillators",
+    "predator-prey",
     "rarefied-gas",
+    "repressilator",
 )
 
 
