@@ -26,11 +26,17 @@ def test_jumps(jump_fit):
 
 
 def test_trainings(network_fit):
-    lines = [line for line in network_fit.summary().splitlines() if line.startswith("training ")]
-    assert len(lines) == len(network_fit.history)
-    for line, (name, curve) in zip(lines, network_fit.history.items(), strict=True):
-        assert line.split(maxsplit=1)[1].startswith(f"{name}: {curve.steps[-1]} steps, kept")
-        assert f"held-out loss {curve.held_out[max(curve.best, 0)]:.4g}" in line
+    text = network_fit.summary()
+    assert sum(line.startswith("training ") for line in text.splitlines()) == len(network_fit.history)
+    whole = " ".join(text.split())
+    for name, curve in network_fit.history.items():
+        assert f"training {name}: {curve.steps[-1]} steps, kept" in whole
+        assert f"held-out loss {curve.held_out[max(curve.best, 0)]:.4g}" in whole
+
+
+def test_lines_fit_a_terminal_of_eighty_columns(linear_fit, jump_fit, network_fit):
+    for result in (linear_fit, jump_fit, network_fit):
+        assert max(map(len, result.summary().splitlines())) <= 80
 
 
 def test_without_private_words(linear_fit, jump_fit, network_fit):

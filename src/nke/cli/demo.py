@@ -31,7 +31,7 @@ def run(output: Path, trajectories: int, seed: int) -> None:
     data, test = system.simulate(trajectories, seed), system.simulate(TEST_TRAJECTORIES, seed + 1)
     console.print("Fitting drift, diffusion and jumps (a minute or two on two cores) …")
     result = fit(data, seed=seed)
-    console.print(result.summary(), highlight=False)
+    console.print(result.summary(), highlight=False, soft_wrap=True)
     console.print("Simulating the true system from the same start states, 50 times, for the oracle floor …")
     console.print(_metrics(result, system, test, seed))
     console.print(_coefficients(result.model, system))

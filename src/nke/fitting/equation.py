@@ -290,7 +290,7 @@ class Equation:
         rows = [f"jumps: {jumps.rate:.4g} ({jumps.rate_error:.1g}) {per}"]
         for component in jumps.components:
             parts = [
-                f"{name} mean {mean:.3g} ({e:.1g}), sd {sd:.3g} ({f:.1g}){unit and ' ' + unit}"
+                f"{name} mean {_figure(mean, e)}, sd {_figure(sd, f)}{unit and ' ' + unit}"
                 for name, unit, mean, e, sd, f in zip(
                     self.names,
                     self.units,
@@ -305,6 +305,11 @@ class Equation:
             share = f"{component.weight:.0%} of them: " if len(jumps.components) > 1 else ""
             rows.append(f"  {share}{'; '.join(parts)}")
         return rows
+
+
+def _figure(value: float, error: float) -> str:
+    """A number with its standard error, or alone where it was set to a value that the data does not contradict."""
+    return f"{value:.3g} ({error:.1g})" if error else f"{value:.3g}"
 
 
 def coefficient_unit(numerator: str, variables: Sequence[str], unit_of_time: str) -> str:

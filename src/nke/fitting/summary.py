@@ -9,7 +9,7 @@ from nke.fitting.decisions import Decision, in_words
 if TYPE_CHECKING:
     from nke.fitting.result import FitResult
 
-TOPIC, TEXT = 14, 106  # columns of a line
+TOPIC, TEXT = 14, 66  # columns of a line, which fits a terminal of 80
 
 
 def summarise(result: "FitResult") -> str:
