@@ -38,7 +38,9 @@ class TestWords:
         begin, first, second, end = PLANE.latex().splitlines()
         assert (begin, end) == (r"\begin{aligned}", r"\end{aligned}")
         assert first == r"\dot{x} &= 0 \\"
-        assert second == (r"\dot{\mathrm{speed\_1}} &= +2\,(\pm 0.1)\, -0.5\,(\pm 0.02)\,x^{2}\,(speed\_1 − 3)")
+        assert second == (
+            r"\dot{\mathrm{speed\_1}} &= +2\,(\pm 0.1)\, -0.5\,(\pm 0.02)\,x^{2}\,(\mathrm{speed\_1} - 3)"
+        )
 
     def test_a_term(self):
         assert str(Term(-2.0, 0.1, ("x", "x", "y"))) == "-2 (0.1) x²·y"

@@ -193,7 +193,7 @@ class Equation:
             words = [
                 f"{t.coefficient:+.4g}\\,(\\pm {t.error:.1g})\\,"
                 + r"\,".join(
-                    _latex_name(self._variable(self.names.index(v))) + (f"^{{{power}}}" if power > 1 else "")
+                    self._latex_variable(self.names.index(v)) + (f"^{{{power}}}" if power > 1 else "")
                     for v, power in Counter(t.variables).items()
                 )
                 for t in terms
@@ -267,6 +267,10 @@ class Equation:
     def _variable(self, i: int) -> str:
         """How a coordinate is written in a product."""
         return f"({self.names[i]} − {self.origin[i]:.4g})" if self.origin[i] else self.names[i]
+
+    def _latex_variable(self, i: int) -> str:
+        name = _latex_name(self.names[i])
+        return f"({name} - {self.origin[i]:.4g})" if self.origin[i] else name
 
     def _noise_line(self, noise: NoiseLaw) -> str:
         """Volatilities √a_ii and correlations."""
@@ -348,7 +352,7 @@ def _product(factors: Sequence[str]) -> str:
 def _latex_name(name: str) -> str:
     """Names of several letters upright; characters that TeX reads as commands are escaped."""
     escaped = "".join(f"\\{c}" if c in "_%#&$" else c for c in name)
-    return escaped if len(name) == 1 or name.startswith("(") else f"\\mathrm{{{escaped}}}"
+    return escaped if len(name) == 1 else f"\\mathrm{{{escaped}}}"
 
 
 def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:

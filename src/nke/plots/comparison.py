@@ -104,7 +104,7 @@ def densities(
     require_same_coordinates(model, data)
     simulated = simulate_like(model, data, seed) if simulated is None else simulated
     # Fewer trajectories make no histogram at a single time.
-    columns = _at_times(data, simulated) if is_ensemble(data) and len(data) >= 50 else {}
+    columns = _at_times(data, simulated, model.unit_of_time) if is_ensemble(data) and len(data) >= 50 else {}
     columns = columns or {"all times": (data.observed_states, simulated.observed_states)}
     count = len(shown(model))
     axes = panels(figure, count) if len(columns) == 1 else grid(figure, count, len(columns), sharex="row")
@@ -113,7 +113,7 @@ def densities(
             _histograms(axis, recorded[:, i], drawn[:, i], _range(data.observed_states[:, i]))
             axis.set(xlabel=label(model, i), yticks=[])
             if i == 0:
-                axis.set_title(words + (f" {model.unit_of_time}" if words.startswith("time") else ""))
+                axis.set_title(words)
         row[0].set_ylabel("probability density")
     legend_beside(axes)
     return axes
@@ -160,11 +160,13 @@ def increments(
     return axes
 
 
-def _at_times(data: Trajectories, simulated: Trajectories, count: int = 3) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _at_times(
+    data: Trajectories, simulated: Trajectories, unit: str, count: int = 3
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Recorded and simulated states at ``count`` times spread over the record, by the words above them."""
     times, (recorded, drawn) = data.times[0], (np.asarray(source.states) for source in (data, simulated))
     rows = np.unique(np.linspace(0, len(times) - 1, count + 1).round().astype(int)[1:])
-    return {f"time {times[n]:g}": (recorded[:, n], drawn[:, n]) for n in rows}
+    return {f"time {times[n]:g} {unit}": (recorded[:, n], drawn[:, n]) for n in rows}
 
 
 def _histograms(
