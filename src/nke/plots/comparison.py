@@ -166,7 +166,7 @@ def _at_times(
     """Recorded and simulated states at ``count`` times spread over the record, by the words above them."""
     times, (recorded, drawn) = data.times[0], (np.asarray(source.states) for source in (data, simulated))
     rows = np.unique(np.linspace(0, len(times) - 1, count + 1).round().astype(int)[1:])
-    return {f"time {times[n]:g} {unit}": (recorded[:, n], drawn[:, n]) for n in rows}
+    return {f"time {times[n]:g} {unit}".rstrip(): (recorded[:, n], drawn[:, n]) for n in rows}
 
 
 def _histograms(
