@@ -28,6 +28,7 @@ unit: $(READY)
 	$(BIN)/pytest -n 2
 
 verify: $(READY)
+	$(BIN)/pytest -n 2 -m validation tests
 	$(BIN)/python -m benchmarks.validation
 
 # The table of thresholds in docs/decisions.md, from the code.

@@ -20,12 +20,14 @@ def test_moments_of_lorenz_are_those_of_simulated_paths(double_precision):
     np.testing.assert_allclose(np.diag(covariance), ends.var(axis=0), rtol=0.05)
 
 
+@pytest.mark.validation
 def test_parametric_fit_of_lorenz_recovers_it():
     found = fit_lorenz(Lorenz(noise=0.3).simulate(32, seed=0))
     assert (found.sigma, found.rho, found.beta) == pytest.approx((10, 28, 8 / 3), rel=0.02)
     assert found.noise == pytest.approx(0.3, rel=0.03)
 
 
+@pytest.mark.validation
 def test_parametric_fit_of_the_double_well_recovers_it(monkeypatch):
     monkeypatch.setattr(cubic_well, "LONGEST_STEP", 1 / 16)  # a coarser quadrature on a coarser grid, for speed
     found = fit_double_well(DoubleWell(dt=0.01).simulate(64, seed=0, times=np.arange(31) * 0.2), spacing=3.0)

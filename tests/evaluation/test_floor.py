@@ -8,6 +8,7 @@ from nke.systems import DoubleWell, OrnsteinUhlenbeck
 from true_models import true_model
 
 
+@pytest.mark.validation
 def test_the_true_model_scores_like_the_oracle():
     """The true coefficients simulated by the model lie within 4 standard deviations of the floor."""
     system = DoubleWell(dt=0.01)

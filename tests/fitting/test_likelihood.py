@@ -51,6 +51,7 @@ class TestOptions:
         assert default_schedule(1, int(transitions), SelectionRules()).steps <= steps
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("step", [0.02, 0.2])
 def test_the_slope_of_ornstein_uhlenbeck_is_not_attenuated(step):
     """512 × 100 stationary transitions: the least-squares slope has standard error √(2/(n s)) ≈ 0.04 / 0.014.
@@ -119,6 +120,7 @@ class TestWithJumps:
         assert model.jump_rate(np.zeros(1)) == pytest.approx(1.0, abs=4 / np.sqrt(96 * 2.4) + 0.2)
         assert np.isfinite(model.score(well))
 
+    @pytest.mark.validation
     def test_two_components_in_the_plane(self, tmp_path):
         system = BimodalJumps()
         data = system.simulate(128, seed=0, times=np.arange(41) * 0.05)

@@ -74,6 +74,7 @@ class TestOrnsteinUhlenbeck:
         assert paths[:, -1].var() == pytest.approx(0.5, abs=4 * 0.5 * math.hypot(math.sqrt(2 / 128), 0.15))
 
 
+@pytest.mark.validation
 def test_correlated_noise_by_every_form_of_diffusion():
     """a = [[1, ½], [½, 1]]. Full and constant factors find it; a diagonal one can only find its diagonal.
 

@@ -161,6 +161,7 @@ class TestSystem:
         np.testing.assert_array_equal(first, again)
         assert (first != start).all()
 
+    @pytest.mark.validation
     def test_as_a_case_of_the_benchmark(self, monkeypatch):
         """The oracle runs; without a transition density there is no score."""
         case = Case("gas", "Rarefied gas", 4, RarefiedGas(duration=0.2))

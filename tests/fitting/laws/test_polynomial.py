@@ -52,6 +52,7 @@ class TestChoice:
         loaded = assert_same_after_saving(jump_fit, x, tmp_path / "model.nke")
         assert np.ptp(loaded.jump_rate(x)) == 0
 
+    @pytest.mark.validation
     def test_the_lorenz_equations_are_found(self):
         """Seven terms, each within four standard errors and 1 % for what two sub-steps of the discrete model miss."""
         result = nke.fit(Lorenz(noise=0.3).simulate(64, seed=1), Likelihood(substeps=2), jumps=False)
