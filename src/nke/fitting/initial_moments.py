@@ -91,6 +91,22 @@ class TransitionSample:
         """Gives states as the law sees them."""
         return x if self._constraint is None else self._constraint.seen(x)
 
+    def visible_ahead(
+        self, x: Float[np.ndarray, "t d"], displacement: Float[np.ndarray, "t r"]
+    ) -> Float[np.ndarray, "t d"]:
+        """Moves the learned coordinates of states, as the law sees them.
+
+        Args:
+            x: States as the law sees them.
+            displacement: Motion of the learned coordinates.
+
+        Returns:
+            The states ahead, likewise.
+        """
+        ahead = x.copy()
+        ahead[:, self.free] += displacement
+        return self.visible(ahead)
+
     @property
     def velocity(self) -> Float[np.ndarray, "t r"]:
         """Displacements over their steps."""

@@ -43,7 +43,7 @@ class ParameterVector:
         fixed: The generator without its trained arrays.
         unravel: Gives the arrays, in the structure of the generator, from all of their entries in a row.
         places: Where in the vector the entries of each trained array are, in the structure of the generator.
-        to_arrays: Matrix that takes the vector to the entries of the arrays.
+        to_arrays: Matrix that takes the vector to the entries of the arrays; None: they are the same.
         values: The vector.
         active: Which entries are free; the others are zero.
     """
@@ -51,7 +51,7 @@ class ParameterVector:
     fixed: Any
     unravel: Callable[[Array], Any]
     places: Any
-    to_arrays: Float[np.ndarray, "p p"]
+    to_arrays: Float[np.ndarray, "p p"] | None
     values: Float[np.ndarray, " p"]
     active: Bool[np.ndarray, " p"]
 
@@ -73,8 +73,8 @@ class ParameterVector:
         trained, fixed = eqx.partition(generator, mask)
         arrays, unravel = ravel_pytree(trained)
         places = jax.tree.map(np.asarray, unravel(jnp.arange(len(arrays), dtype=jnp.float32)))
-        matrix = np.eye(len(arrays)) if to_arrays is None else to_arrays(places)
-        values = np.linalg.solve(matrix, np.asarray(arrays, np.float64))
+        matrix, entries = None if to_arrays is None else to_arrays(places), np.asarray(arrays, np.float64)
+        values = entries if matrix is None else np.linalg.solve(matrix, entries)
         return cls(fixed, unravel, places, matrix, values, np.ones(len(arrays), bool))
 
     @property
@@ -84,7 +84,11 @@ class ParameterVector:
 
     def arrays(self) -> Any:
         """Gives the trained arrays."""
-        return self.unravel(jnp.asarray(self.to_arrays @ self.values, jnp.float32))
+        return self.unravel(jnp.asarray(self.entries(self.values), jnp.float32))
+
+    def entries(self, values: Float[np.ndarray, "p *n"]) -> Float[np.ndarray, "p *n"]:
+        """Gives the entries of the arrays for other values of the vector, or for several side by side."""
+        return values if self.to_arrays is None else self.to_arrays @ values
 
     def at(self, values: Float[np.ndarray, " p"]) -> "ParameterVector":
         """Gives the same with other values."""
@@ -114,7 +118,8 @@ class ParameterVector:
             part = [a[begin : begin + BATCH] for a in arrays]
             whole = [jnp.asarray(np.resize(a, (BATCH, *a.shape[1:]))) for a in part]
             value, score = (np.asarray(a, np.float64) for a in _scores(rule, trained, self.fixed, *whole))
-            yield value[: count - begin], score[: count - begin] @ self.to_arrays
+            value, score = value[: count - begin], score[: count - begin]
+            yield value, score if self.to_arrays is None else score @ self.to_arrays
 
 
 @dataclass(frozen=True)

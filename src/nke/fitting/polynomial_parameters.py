@@ -201,8 +201,8 @@ class _NoiseAndJumps:
     ):
         vector, self._to = parameters.vector, coordinates
         zero = jnp.asarray(coordinates.to(np.zeros(coordinates.dimension)), jnp.float32)
-        middle = vector.to_arrays @ vector.values
-        root = vector.to_arrays[:, vector.active] @ np.linalg.cholesky(covariance)
+        middle = vector.entries(vector.values)
+        root = vector.entries(np.eye(len(vector.values))[:, vector.active]) @ np.linalg.cholesky(covariance)
         points = jnp.asarray(middle + np.concatenate([0 * root[:, :1], root, -root], axis=1).T, jnp.float32)
         found = [np.asarray(a, np.float64) for a in _quantities(vector.unravel, vector.fixed, zero, points)]
         count = root.shape[1]

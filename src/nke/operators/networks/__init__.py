@@ -15,6 +15,7 @@ from nke.operators.networks.drift import DriftNetwork
 from nke.operators.networks.jumps import JumpMixture, JumpNetwork, MixtureDensityNetwork
 from nke.operators.networks.parameters import Fixed, trainable
 from nke.operators.networks.polynomial import PolynomialPlusMLP, monomial_degrees, monomial_variables, monomials
+from nke.operators.networks.smooth import SmoothBasis, SmoothDrift, SmoothFactor, SmoothFunction
 
 __all__ = [
     "ConstantFactor",
@@ -28,6 +29,10 @@ __all__ = [
     "PolynomialPlusMLP",
     "RelativeFactor",
     "ScalarFactor",
+    "SmoothBasis",
+    "SmoothDrift",
+    "SmoothFactor",
+    "SmoothFunction",
     "monomial_degrees",
     "monomial_variables",
     "monomials",

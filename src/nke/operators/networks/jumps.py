@@ -6,12 +6,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from nke.mixtures import GaussianMixture
 from nke.operators.configuration import Configuration, Registry, any_key
 from nke.operators.networks.mlp import sizes, with_outputs, zero_headed_mlp
 from nke.operators.networks.parameters import Fixed
+from nke.operators.networks.smooth import SmoothBasis, SmoothFunction, bounded_exponential
 from nke.operators.networks.triangular import FLOOR, lower_factor, positive
 
 FINITE_TIME_LAWS = Registry("finite-time jump law")
@@ -172,7 +173,8 @@ class JumpNetwork(eqx.Module):
         key: Random key for the start.
 
     Attributes:
-        mlp: From the state to the rate, the shares and what is added to means and factors.
+        mlp: From the state to the rate, the shares and what is added to means and factors: a network, or a smooth
+            function, of which the rate is an exponential.
         means: Means of the components in units of ``scale``.
         factors: Entries of the lower-triangular factors of their covariances, likewise.
         scale: The sizes, which are not trained.
@@ -190,7 +192,7 @@ class JumpNetwork(eqx.Module):
     """
 
     kind: ClassVar[str] = "jump-network"
-    mlp: eqx.nn.MLP  # to the rate, the shares and, if state_dependent_shapes, what is added to means and factors
+    mlp: eqx.nn.MLP | SmoothFunction
     means: Float[Array, "k d"]
     factors: Float[Array, "k n"]
     scale: Fixed
@@ -260,14 +262,34 @@ class JumpNetwork(eqx.Module):
         i, j = np.tril_indices(len(scale))
         wanted = np.maximum(lower[:, i, j] - np.where(i == j, FLOOR, 0.0), np.where(i == j, FLOOR, -np.inf))
         raw = np.where(i == j, np.log(np.expm1(np.where(i == j, wanted, 1.0))) - np.log(np.expm1(1.0)), wanted)
-        assert self.mlp.layers[-1].bias is not None
-        bias = np.zeros(len(self.mlp.layers[-1].bias))
+        bias = np.zeros(len(self._constants))
         bias[1 : 1 + self.components] = np.log(np.asarray(law.weights))
         return eqx.tree_at(
             lambda network: (network.means, network.factors, network.mlp.layers[-1].bias),
             self,
             tuple(jnp.asarray(a, jnp.float32) for a in (np.asarray(law.means) / scale, raw, bias)),
         )
+
+    def with_basis(self, basis: SmoothBasis) -> "JumpNetwork":
+        """The same network with smooth functions of the state in the place of a perceptron, starting at constants.
+
+        Args:
+            basis: The features of these functions.
+
+        Returns:
+            The new network.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> network = nke.operators.JumpNetwork(jnp.ones(1), one, 2.0, 1, 4, 1, key=jax.random.key(0))
+            >>> smooth = network.with_basis(nke.operators.SmoothBasis(1, one, one, one))
+            >>> float(smooth(jnp.zeros(1))[0])  # the rate
+            2.0
+        """
+        constants = self._constants
+        weights = jnp.zeros((len(constants), basis.size)).at[:, 0].set(constants)
+        return eqx.tree_at(lambda network: network.mlp, self, SmoothFunction(basis, weights))
 
     def prune(self, keep: list[int]) -> "JumpNetwork":
         """The network with some of its components; the softmax shares out what the others had.
@@ -285,13 +307,12 @@ class JumpNetwork(eqx.Module):
             >>> network.prune([1]).components
             1
         """
-        assert self.mlp.layers[-1].bias is not None
-        shares, shapes = np.split(np.arange(1, len(self.mlp.layers[-1].bias)), [self.components])
+        shares, shapes = np.split(np.arange(1, len(self._constants)), [self.components])
         rows = [np.array([0]), shares[keep], shapes.reshape(self.components, -1)[keep].ravel()]
         return eqx.tree_at(
             lambda network: (network.mlp, network.means, network.factors),
             self,
-            (with_outputs(self.mlp, np.concatenate(rows)), self.means[np.array(keep)], self.factors[np.array(keep)]),
+            (self._with_outputs(np.concatenate(rows)), self.means[np.array(keep)], self.factors[np.array(keep)]),
         )
 
     def __call__(self, x: Float[Array, " d"]) -> tuple[Float[Array, ""], GaussianMixture]:
@@ -299,9 +320,8 @@ class JumpNetwork(eqx.Module):
         raw = self._raw(x)
         means, factors = self._shapes(raw)
         shares = jax.nn.softmax(raw[1 : 1 + self.components])
-        return self.rate.value * positive(raw[0]), GaussianMixture(
-            shares, means, factors @ jnp.swapaxes(factors, -1, -2)
-        )
+        rate = bounded_exponential(raw[0]) if isinstance(self.mlp, SmoothFunction) else positive(raw[0])
+        return self.rate.value * rate, GaussianMixture(shares, means, factors @ jnp.swapaxes(factors, -1, -2))
 
     def size_over_noise(self, x: Float[Array, " d"]) -> Float[Array, " k"]:
         """Root mean square size of each component over the noise of a step.
@@ -334,7 +354,7 @@ class JumpNetwork(eqx.Module):
         return {
             "kind": self.kind,
             "components": self.components,
-            **sizes(self.mlp),
+            **({"basis": self.mlp.basis.configuration()} if isinstance(self.mlp, SmoothFunction) else sizes(self.mlp)),
             "state_dependent_shapes": self.state_dependent_shapes,
         }
 
@@ -356,12 +376,27 @@ class JumpNetwork(eqx.Module):
             >>> nke.operators.JumpNetwork.from_configuration(stored, inputs=1, outputs=1).configuration() == stored
             True
         """
-        names = ("components", "width", "depth", "state_dependent_shapes")
-        options = {name: configuration[name] for name in names}
-        return cls(jnp.ones(outputs), jnp.eye(outputs), 1.0, **options, inputs=inputs, key=any_key())
+        options = {name: configuration[name] for name in ("components", "state_dependent_shapes")}
+        options |= {name: configuration.get(name, 0) for name in ("width", "depth")}
+        network = cls(jnp.ones(outputs), jnp.eye(outputs), 1.0, **options, inputs=inputs, key=any_key())
+        if "basis" not in configuration:
+            return network
+        return network.with_basis(SmoothBasis.from_configuration(configuration["basis"], inputs))
+
+    @property
+    def _constants(self) -> Float[Array, " o"]:
+        """The part of rate, shares and shapes that does not depend on the state."""
+        if isinstance(self.mlp, SmoothFunction):
+            return self.mlp.weights[:, 0]
+        bias = self.mlp.layers[-1].bias
+        assert bias is not None
+        return bias
+
+    def _with_outputs(self, rows: Int[np.ndarray, " n"]) -> eqx.nn.MLP | SmoothFunction:
+        return self.mlp.with_outputs(rows) if isinstance(self.mlp, SmoothFunction) else with_outputs(self.mlp, rows)
 
     def _raw(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
-        return self.mlp(x[: self.mlp.in_size])
+        return self.mlp(x) if isinstance(self.mlp, SmoothFunction) else self.mlp(x[: self.mlp.in_size])
 
     def _shapes(self, raw: Float[Array, " o"]) -> tuple[Float[Array, "k d"], Float[Array, "k d d"]]:
         """Means and lower factors of the components, none smaller than the noise of a step."""

@@ -1,0 +1,146 @@
+"""Strengths of penalties by evidence: how much of each group of parameters the data asks for.
+
+Near its maximum a log likelihood is bᵀθ − θᵀHθ/2 + constant. With independent Gaussian priors of precision λ_g for the
+parameters of each group g, Λ = diag(λ), the evidence (marginal likelihood) of the λ is
+
+    log ∫ e^{bᵀθ − θᵀHθ/2} p(θ | λ) dθ = ½ bᵀθ̂ − ½ log |I + Λ^{−½} H Λ^{−½}|,   θ̂ = (H + Λ)⁻¹ b.
+
+It is the scale on which all laws are compared: a group that explains nothing costs evidence, so its λ goes to infinity
+and the group is dropped (MacKay 1992; Wood's restricted likelihood is the same quantity).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.linalg import cho_factor, cho_solve
+
+WEAK = 1e-3  # precision of parameters that belong to no group, which are of order one
+
+
+class Penalised(NamedTuple):
+    """Parameters under penalties that maximise the evidence.
+
+    Attributes:
+        values: θ̂; zero for the parameters of dropped groups.
+        precisions: λ of every group; infinite for dropped ones.
+        evidence: Log evidence over that of θ = 0.
+        effective: Effective number of parameters of every group, Σ (1 − [(I + Λ^{−½}HΛ^{−½})⁻¹]_ii).
+    """
+
+    values: Float[np.ndarray, " p"]
+    precisions: Float[np.ndarray, " g"]
+    evidence: float
+    effective: Float[np.ndarray, " g"]
+
+
+def maximise_evidence(
+    information: Float[np.ndarray, "p p"],
+    linear: Float[np.ndarray, " p"],
+    groups: Int[np.ndarray, " p"],
+    precisions: Float[np.ndarray, " g"],
+    iterations: int = 80,
+    tolerance: float = 0.02,
+    least_effective: float = 0.02,
+) -> Penalised:
+    """Finds the penalties of the largest evidence by MacKay's fixed point λ ← γ/|θ|², the best iterate kept.
+
+    Args:
+        information: The matrix H.
+        linear: The vector b.
+        groups: Group of each parameter; −1 for those with a weak prior only.
+        precisions: λ to start with; an infinite one says that the group is not used.
+        iterations: How many at most.
+        tolerance: Nats of evidence by which the last iterations may differ.
+        least_effective: Effective parameters below which a group is dropped.
+
+    Returns:
+        Parameters, penalties and evidence.
+
+    Example:
+        >>> H, b = np.diag([100.0, 100.0]), np.array([100.0, 0.1])  # a parameter of 1 ± 0.1, and one of 0.001 ± 0.1
+        >>> found = nke.fitting.maximise_evidence(H, b, np.array([0, 1]), np.ones(2))
+        >>> found.values.round(2).tolist(), found.precisions.round(1).tolist()
+        ([0.99, 0.0], [1.0, inf])
+    """
+    precisions = np.array(precisions, float)
+    best, before = None, -np.inf
+    for _ in range(iterations):
+        found, norms = _at(information, linear, groups, precisions)
+        if best is None or found.evidence > best.evidence:
+            best = found
+        if abs(found.evidence - before) < tolerance:
+            break
+        before = found.evidence
+        # A group that is dropped comes back only if the search is started anew.
+        on = np.isfinite(precisions) & (found.effective > least_effective)
+        precisions = np.where(on, found.effective / np.maximum(norms, 1e-300), np.inf)
+    assert best is not None
+    return best
+
+
+def without_idle_groups(
+    found: Penalised,
+    information: Float[np.ndarray, "p p"],
+    linear: Float[np.ndarray, " p"],
+    groups: Int[np.ndarray, " p"],
+    least_effective: float = 1.0,
+    most_loss: float = 2.0,
+) -> Penalised:
+    """Drops groups of few effective parameters, together, where that costs little evidence.
+
+    Args:
+        found: What ``maximise_evidence`` found.
+        information: The matrix H.
+        linear: The vector b.
+        groups: Group of each parameter.
+        least_effective: Effective parameters below which a group is a candidate.
+        most_loss: Nats of evidence that dropping them may cost.
+
+    Returns:
+        The smaller law, or the same.
+    """
+    idle = np.isfinite(found.precisions) & (found.effective < least_effective)
+    if not idle.any():
+        return found
+    fewer = maximise_evidence(information, linear, groups, np.where(idle, np.inf, found.precisions))
+    return fewer if fewer.evidence > found.evidence - most_loss else found
+
+
+def _at(
+    information: Float[np.ndarray, "p p"],
+    linear: Float[np.ndarray, " p"],
+    groups: Int[np.ndarray, " p"],
+    precisions: Float[np.ndarray, " g"],
+) -> tuple[Penalised, Float[np.ndarray, " g"]]:
+    """Parameters and evidence for given penalties, and Σθ² of every group."""
+    each = parameter_precisions(groups, precisions)
+    on = np.isfinite(each)
+    scale = 1 / np.sqrt(each[on])
+    whole = scale[:, None] * information[np.ix_(on, on)] * scale
+    whole[np.diag_indices_from(whole)] += 1
+    factor = cho_factor(whole, lower=True, check_finite=False)
+    values = np.zeros(len(linear))
+    values[on] = scale * cho_solve(factor, scale * linear[on], check_finite=False)
+    inverse = cho_solve(factor, np.eye(len(whole)), check_finite=False)
+    evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
+    grouped, count = groups[on], len(precisions)
+    free = grouped >= 0
+    effective = np.bincount(grouped[free], 1 - np.diag(inverse)[free], count)
+    norms = np.bincount(grouped[free], values[on][free] ** 2, count)
+    return Penalised(values, precisions, float(evidence), effective), norms
+
+
+def parameter_precisions(
+    groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"]
+) -> Float[np.ndarray, " p"]:
+    """Gives every parameter the precision of its prior.
+
+    Args:
+        groups: Group of each parameter; −1 for those with a weak prior only.
+        precisions: λ of every group.
+
+    Returns:
+        One number for each parameter; infinite for those that are not used.
+    """
+    return np.append(precisions, WEAK)[groups]  # −1 is the last

@@ -1,0 +1,205 @@
+"""Smooth laws: drift, noise and log rate as polynomials plus kernels, penalised, the penalties by evidence.
+
+The regression of ``smooth_regression.py`` gives the start and the features; Newton's method under the same transition
+density as for every law (``penalised_newton.py``) gives the law and its posterior covariance.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from nke.errors import DivergenceError
+from nke.fitting.batches import Steps
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem
+from nke.fitting.decisions import Decision
+from nke.fitting.form import ModelForm
+from nke.fitting.newton import BATCH
+from nke.fitting.optimiser import Optimised, Outcome
+from nke.fitting.penalised_newton import (
+    PenalisedNewton,
+    PenalisedParameters,
+    PenalisedSums,
+    examined,
+    posterior_covariance,
+)
+from nke.fitting.score_test import ScoreTest, score_test
+from nke.fitting.smooth_basis import FeatureSet
+from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
+from nke.fitting.stability import diverges
+from nke.operators import Generator, PoissonJump
+
+if TYPE_CHECKING:
+    from nke.fitting.search import Search
+
+BASIS = "powers and kernels"
+APPROACH = PenalisedNewton(iterations=6, tolerance=2.0)  # over few transitions
+FINAL = PenalisedNewton()
+
+
+@dataclass(frozen=True)
+class SmoothFit(LawFit):
+    """A smooth law at its maximum.
+
+    Attributes:
+        evidence: Log evidence of the law over the transitions it was fitted to.
+        effective: Effective number of parameters.
+        posterior: Places of the parameters of each block in the vector of all, and their posterior covariance.
+    """
+
+    evidence: float = -np.inf
+    effective: float = np.nan
+    posterior: list[tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n n"]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SmoothLaw(Candidate):
+    """A smooth law of one form.
+
+    Attributes:
+        form: Its noise, highest power and sub-steps.
+    """
+
+    form: ModelForm
+
+    def initial(self, problem: Problem) -> Generator:
+        """Starts at the regression."""
+        return self._start(problem).vector.generator
+
+    def _start(self, problem: Problem) -> PenalisedParameters:
+        initial, form = problem.initial, self.form
+        regression = initial.smooth_regression(form.degree, form.noise == "constant")
+        jump, features = None, None
+        if initial.jumps:
+            features = FeatureSet.of(initial.sample.x, 1, initial.jump_group_sizes(), initial.seed)
+            measure, order = initial.jump_network(problem.trainer.key())
+            jump = PoissonJump(measure.with_basis(features.basis()), order)
+        return smooth_parameters(smooth_generator(regression, jump, initial.constraint), regression, features)
+
+    def fit(self, problem: Problem) -> SmoothFit:
+        """Maximises the penalised likelihood, with more sub-steps where these raise the evidence."""
+        trainer, most = problem.trainer, problem.rules.averaged_transitions
+        with trainer.clock("smooth regression"):
+            start = self._start(problem)
+        some = problem.data.sample(most)
+        advance = trainer.run.progress("Newton's method, smooth law", APPROACH.iterations + FINAL.iterations)
+        form = self.form
+        with trainer.clock("Newton's method"):
+            found = self._maximum(start, form, problem, some, advance)
+            while problem.open_substeps and self._coarse(found.parameters.vector.generator, form, problem):
+                finer = replace(form, substeps=2 * form.substeps)
+                refined = self._maximum(found.parameters, finer, problem, some, advance)
+                if refined.evidence.evidence < found.evidence.evidence + problem.rules.substep_gain:
+                    break
+                found, form = refined, finer
+            return self._examine(found, form, problem, some)
+
+    def _maximum(
+        self, start: PenalisedParameters, form: ModelForm, problem: Problem, some: Steps, advance
+    ) -> Optimised[PenalisedSums]:
+        rule, few = problem.transition_rule(form), problem.data.sample(4 * BATCH)
+        near = APPROACH.run(rule, start, few, advance) if len(few.step) < len(some.step) else None
+        begin = start if near is None or near.outcome is Outcome.NOT_FINITE else near.parameters
+        found = FINAL.run(rule, begin, some, advance)
+        if found.outcome is Outcome.NOT_FINITE:
+            raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
+        return found
+
+    def _coarse(self, generator: Generator, form: ModelForm, problem: Problem) -> bool:
+        return False
+
+    def _examine(
+        self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, some: Steps
+    ) -> SmoothFit:
+        at, rule = found.parameters, problem.transition_rule(form)
+        _, scores = examined(rule, at, some)
+        losses, _ = examined(rule, at, problem.held_out)
+        covariance = posterior_covariance(at, found.evidence)
+        precision = at.precision
+        effective = sum(len(block) - precision[block] @ np.diag(part) for block, part in covariance)
+        return SmoothFit(
+            form,
+            at.vector.generator,
+            -losses,
+            int(at.vector.active.sum()),
+            None,
+            _score_tests(scores, some, problem),
+            found.evidence.evidence,
+            float(effective),
+            covariance,
+        )
+
+
+def _score_tests(
+    scores: dict[str, Float[np.ndarray, "t n"]], some: Steps, problem: Problem
+) -> dict[str, ScoreTest]:
+    jumped = float(problem.initial.moments.jumped.mean())
+    x = problem.visible(some)
+    return {
+        name: score_test(
+            part,
+            x,
+            problem.rules,
+            same_information=name != "drift",
+            informative_fraction=jumped if name == "jumps" else 1.0,
+        )
+        for name, part in scores.items()
+    }
+
+
+class SmoothFamily(Family):
+    """Smooth laws, where a polynomial shows lack of fit."""
+
+    name = "smooth"
+
+    def propose(self, search: "Search") -> Iterator[SmoothLaw]:
+        """Yields a smooth law; without higher powers where with them it diverges in simulation."""
+        problem, best = search.problem, search.best
+        options = problem.options
+        if options.networks or options.noise not in (None, "constant", "plain"):
+            return
+        if problem.initial.noiseless.any() or problem.initial.state_dependent_shapes:
+            return
+        if best is not None and best.passes_score_test:
+            return
+        noise = "constant" if options.noise == "constant" else "plain"
+        for degree in (problem.rules.most_degree, 1):
+            yield SmoothLaw(ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS))
+            if not search.trials[-1].comparison.diverges and search.trials[-1].fit is not None:
+                return
+
+    def compare(self, fit: LawFit, search: "Search") -> Comparison:
+        """Takes a law that does not diverge and predicts held-out transitions better than the law so far."""
+        sample = search.problem.initial.sample
+        away = diverges(fit.generator, sample.x, sample.typical_step, search.problem.rules)
+        if search.best is None:
+            return Comparison(not away, diverges=away)
+        gain = fit.gain_over(search.best)
+        return Comparison(not away and gain.value > 0, gain, away)
+
+    def explain(self, search: "Search") -> list[Decision]:
+        """Says what the smooth law gained."""
+        if not search.trials:
+            return []
+        trial = search.trials[-1]
+        taken = trial.comparison.accepted
+        return [
+            Decision(
+                "Is a smooth law better?",
+                ("yes" if taken else "no") + (f": {trial.failure}" if trial.failure else ""),
+                {str(one.candidate): _evidence(one) for one in search.trials},
+                "taken where it predicts held-out transitions better and does not diverge in simulation; its penalties "
+                "by evidence",
+                "smooth",
+            )
+        ]
+
+
+def _evidence(trial) -> dict[str, object] | str:
+    facts = trial.evidence()
+    if isinstance(facts, dict) and isinstance(trial.fit, SmoothFit):
+        facts["effective parameters"] = trial.fit.effective
+        facts["log evidence"] = trial.fit.evidence
+    return facts

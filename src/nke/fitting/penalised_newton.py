@@ -1,0 +1,282 @@
+"""Newton's method by scores under Gaussian penalties, the strength of the penalties by evidence at every step.
+
+The log likelihood near the present parameters is a quadratic function; for that function the penalties of the largest
+evidence and the parameters under them are known (``evidence.py``). One step goes there, and the next one begins with the
+likelihood as it is there.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float, Int
+
+from nke.fitting.batches import Steps
+from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_idle_groups
+from nke.fitting.newton import BATCH, ParameterVector
+from nke.fitting.optimiser import Optimised, Outcome
+from nke.operators import TransitionRule
+
+
+@dataclass(frozen=True)
+class PenalisedParameters:
+    """Parameters in groups, each with a penalty of its own.
+
+    Attributes:
+        vector: The parameters; those that are not active are zero.
+        groups: Group of each parameter; −1 for those with a weak prior only.
+        precisions: λ of every group.
+        blocks: Parameters that are stepped together; between blocks the information is taken for zero.
+        constants: Parameters of functions that do not depend on the state, by the coefficient that they belong to.
+    """
+
+    vector: ParameterVector
+    groups: Int[np.ndarray, " p"]
+    precisions: Float[np.ndarray, " g"]
+    blocks: tuple[Int[np.ndarray, " n"], ...]
+    constants: dict[str, Int[np.ndarray, " n"]] = field(default_factory=dict)
+
+    @property
+    def precision(self) -> Float[np.ndarray, " p"]:
+        """Precision of the prior of every parameter; zero for those that are not active."""
+        precision = parameter_precisions(self.groups, self.precisions)
+        return np.where(self.vector.active & np.isfinite(precision), precision, 0.0)
+
+    def penalty(self, values: Float[np.ndarray, " p"]) -> float:
+        """Computes θᵀΛθ/2."""
+        return float(self.precision @ values**2 / 2)
+
+    def without(self, off: Bool[np.ndarray, " p"]) -> "PenalisedParameters":
+        """Gives the same without some of the parameters."""
+        vector = self.vector
+        return replace(
+            self, vector=replace(vector, values=np.where(off, 0.0, vector.values), active=vector.active & ~off)
+        )
+
+
+@dataclass(frozen=True)
+class PenalisedSums:
+    """What a step of the method needs, and what it leaves.
+
+    Attributes:
+        value: Sum of the log densities.
+        gradient: Sum of the scores.
+        information: Sum of their products, for each block of parameters.
+        evidence: Log evidence of the law and its penalties, by Laplace's method.
+    """
+
+    value: float
+    gradient: Float[np.ndarray, " p"]
+    information: tuple[Float[np.ndarray, "n n"], ...]
+    evidence: float = -np.inf
+
+    @property
+    def finite(self) -> bool:
+        """Whether value and information are finite."""
+        return bool(np.isfinite(self.value)) and all(bool(np.isfinite(part).all()) for part in self.information)
+
+
+@dataclass(frozen=True)
+class PenalisedNewton:
+    """Steps of Newton's method, until one gains no more than the tolerance.
+
+    Attributes:
+        iterations: Steps at most.
+        tolerance: Nats that another step would gain.
+        halvings: Of a step that gains nothing.
+        dropping: Nats that a step may lose by which groups are dropped.
+    """
+
+    iterations: int = 12
+    tolerance: float = 0.2
+    halvings: int = 6
+    dropping: float = 5.0
+
+    def run(
+        self,
+        objective: TransitionRule,
+        start: PenalisedParameters,
+        data: Steps,
+        advance: Callable[[int], None] = lambda iterations: None,
+    ) -> Optimised[PenalisedSums]:
+        """Maximises the penalised log density of transitions.
+
+        Args:
+            objective: The discrete model whose density it is.
+            start: The parameters to begin with.
+            data: The transitions.
+            advance: Callback that receives the number of steps taken.
+
+        Returns:
+            The parameters, how it ended, and the sums there with the evidence.
+        """
+        at, now, outcome = start, sums(objective, start, data), Outcome.BUDGET_USED
+        for _ in range(self.iterations):
+            if not now.finite:
+                return Optimised(at, Outcome.NOT_FINITE, now)
+            goal = _under_evidence(at, now)
+            moved, dropped = goal.vector.values - at.vector.values, at.vector.active & ~goal.vector.active
+            slope = now.gradient - goal.precision * at.vector.values
+            if not dropped.any() and slope @ moved / 2 < self.tolerance:
+                at, outcome = replace(at, precisions=goal.precisions), Outcome.CONVERGED
+                break
+            # Groups are dropped for the sake of the evidence, which may cost a little likelihood.
+            least = now.value - goal.penalty(at.vector.values) - (self.dropping if dropped.any() else 0.0)
+            for halving in range(self.halvings):
+                values = np.where(dropped, 0.0, at.vector.values + moved / 2**halving)
+                trial = replace(goal, vector=goal.vector.at(values))
+                new = sums(objective, trial, data)
+                gained = new.value - trial.penalty(values) - least
+                if new.finite and gained > 0:
+                    break
+            else:
+                outcome = Outcome.NO_PROGRESS
+                break
+            at, now = trial, new
+            advance(1)
+            if not dropped.any() and halving == 0 and gained < self.tolerance:
+                outcome = Outcome.CONVERGED
+                break
+        return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now)))
+
+
+def _active(at: PenalisedParameters, now: PenalisedSums):
+    """The active parameters of every block that has some, with their information."""
+    for block, information in zip(at.blocks, now.information, strict=True):
+        on = at.vector.active[block]
+        if on.any():
+            yield block[on], information[np.ix_(on, on)]
+
+
+def _under_evidence(at: PenalisedParameters, now: PenalisedSums) -> PenalisedParameters:
+    """Parameters and penalties of the largest evidence for the likelihood as a quadratic function."""
+    values, active, precisions = at.vector.values.copy(), at.vector.active.copy(), at.precisions.copy()
+    for block, information in _active(at, now):
+        groups = at.groups[block]
+        names, local = np.unique(groups[groups >= 0], return_inverse=True)
+        numbered = np.full(len(groups), -1)
+        numbered[groups >= 0] = local
+        linear = information @ at.vector.values[block] + now.gradient[block]
+        found = maximise_evidence(information, linear, numbered, at.precisions[names])
+        found = without_idle_groups(found, information, linear, numbered)
+        values[block], precisions[names] = found.values, found.precisions
+        active[block] = np.isfinite(parameter_precisions(numbered, found.precisions))
+    return replace(at, vector=replace(at.vector, values=values, active=active), precisions=precisions)
+
+
+def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:
+    """Computes log p(data | θ̂) − θ̂ᵀΛθ̂/2 − ½ log |I + Λ^{−½}HΛ^{−½}|.
+
+    Args:
+        at: Parameters at their maximum, with their penalties.
+        now: The sums there.
+
+    Returns:
+        The log evidence.
+    """
+    evidence = now.value - at.penalty(at.vector.values)
+    for block, information in _active(at, now):
+        scale = 1 / np.sqrt(at.precision[block])
+        evidence -= np.linalg.slogdet(np.eye(len(block)) + scale[:, None] * information * scale)[1] / 2
+    return float(evidence)
+
+
+def posterior_covariance(
+    at: PenalisedParameters, now: PenalisedSums
+) -> list[tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n n"]]]:
+    """Computes (H + Λ)⁻¹ of every block.
+
+    Args:
+        at: Parameters at their maximum, with their penalties.
+        now: The sums there.
+
+    Returns:
+        The places of the parameters of each block and their covariance.
+    """
+    found = []
+    for block, information in _active(at, now):
+        scale = 1 / np.sqrt(at.precision[block])
+        inverse = np.linalg.inv(np.eye(len(block)) + scale[:, None] * information * scale)
+        found.append((block, scale[:, None] * inverse * scale))
+    return found
+
+
+def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> PenalisedSums:
+    """Computes value, gradient and the information of every block over all transitions.
+
+    Args:
+        rule: The discrete model.
+        at: The parameters.
+        data: The transitions.
+
+    Returns:
+        The sums, without the evidence.
+    """
+    total = None
+    for found in _batches(rule, at, data):
+        parts = [np.asarray(a, np.float64) for a in found[2:]]
+        total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+    assert total is not None
+    return PenalisedSums(float(total[0]), total[1], tuple(total[2:]))
+
+
+def examined(
+    rule: TransitionRule, at: PenalisedParameters, data: Steps
+) -> tuple[Float[np.ndarray, " t"], dict[str, Float[np.ndarray, "t n"]]]:
+    """Computes the log density of every transition and its scores by the constants, by the program of ``sums``.
+
+    Args:
+        rule: The discrete model.
+        at: The parameters.
+        data: The transitions.
+
+    Returns:
+        The log densities, and the scores by coefficient.
+    """
+    values, scores = (
+        np.concatenate([np.asarray(part[i], np.float64) for part in _batches(rule, at, data)])[: len(data.step)]
+        for i in (0, 1)
+    )
+    ends = np.cumsum([len(places) for places in at.constants.values()])
+    return values, dict(zip(at.constants, np.split(scores, ends[:-1], axis=1), strict=True))
+
+
+def _batches(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Iterator[list[Array]]:
+    vector, count = at.vector, len(data.step)
+    trained, blocks = vector.arrays(), [jnp.asarray(block) for block in at.blocks]
+    constants = jnp.asarray(np.concatenate([np.zeros(0, int), *at.constants.values()]))
+    arrays = [np.asarray(a) for a in data]
+    for begin in range(0, count, BATCH):
+        # All of one size, the last one filled up: a remainder would be compiled a second time.
+        part = [a[begin : begin + BATCH] for a in arrays]
+        whole = [jnp.asarray(np.resize(a, (BATCH, *a.shape[1:]))) for a in part]
+        there = jnp.arange(BATCH) < count - begin
+        yield _sums(rule, trained, vector.fixed, blocks, constants, there, *whole)
+
+
+@eqx.filter_jit
+def _sums(
+    rule: TransitionRule,
+    trained: Any,
+    fixed: Any,
+    blocks: list[Int[Array, " n"]],
+    constants: Int[Array, " c"],
+    there: Bool[Array, " t"],
+    x: Array,
+    displacement: Array,
+    step: Array,
+) -> list[Array]:
+    def one(x, displacement, step):
+        log_prob = lambda trained: rule.log_prob(eqx.combine(trained, fixed), x, displacement, step)  # noqa: E731
+        value, gradient = jax.value_and_grad(log_prob)(trained)
+        return value, ravel_pytree(gradient)[0]
+
+    value, score = jax.vmap(one)(x, displacement, step)
+    score = jnp.where(there[:, None], score, 0.0)
+    information = [score[:, block].T @ score[:, block] for block in blocks]
+    return [value, score[:, constants], jnp.sum(jnp.where(there, value, 0.0)), score.sum(axis=0), *information]

@@ -1,0 +1,211 @@
+"""Features for smooth laws: powers of the state, and kernels over one, two or all coordinates at several lengths.
+
+The functions of a physical law rarely depend on all coordinates together. So there is a group of features for each
+coordinate alone, for each pair, and for all of them, at a few length scales each; the evidence says which groups are
+needed. In each group the kernels around some states of the data are turned into their principal functions over the data
+(Nyström's method), so that few of them do.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from nke.operators import SmoothBasis, monomial_degrees, monomials
+
+EXAMINED = 3000  # states over which principal functions are taken
+LEAST_VARIANCE = 1e-5  # share of a kernel's variance below which a principal function is left out
+
+
+class KernelGroup(NamedTuple):
+    """Principal functions of one kernel.
+
+    Attributes:
+        columns: Coordinates that the kernel looks at.
+        length: Its length scale in standard deviations.
+        centres: Of the kernels.
+        precisions: One over the squared lengths, zero for the other coordinates.
+        projection: From kernels to principal functions, a column each.
+    """
+
+    columns: tuple[int, ...]
+    length: float
+    centres: Float[np.ndarray, "m d"]
+    precisions: Float[np.ndarray, "m d"]
+    projection: Float[np.ndarray, "m k"]
+
+    def features(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
+        """Computes the principal functions of states."""
+        columns = list(self.columns)
+        root = np.sqrt(self.precisions[0, columns])
+        return _kernel(x[:, columns] * root, self.centres[:, columns] * root) @ self.projection
+
+
+class GroupSize(NamedTuple):
+    """One kind of kernels: over how many coordinates, of which lengths, how many centres and functions at most."""
+
+    coordinates: int
+    lengths: tuple[float, ...]
+    centres: int
+    functions: int
+
+
+def group_sizes(dimension: int) -> list[GroupSize]:
+    """Chooses the kinds of kernels for a number of coordinates, so that there are some hundreds of features in all.
+
+    Args:
+        dimension: Number of coordinates.
+
+    Returns:
+        The kinds.
+    """
+    if dimension == 1:
+        return [GroupSize(1, (0.1, 0.3, 1.0, 3.0), 100, 60)]
+    single = GroupSize(1, (0.3, 1.0, 3.0), 40, 24)
+    if dimension == 2:
+        return [single, GroupSize(2, (0.5, 1.0, 3.0), 100, 70)]
+    if dimension == 3:
+        return [single, GroupSize(2, (1.0, 3.0), 80, 40), GroupSize(3, (1.5,), 150, 100)]
+    if dimension <= 6:
+        return [single, GroupSize(2, (1.0, 3.0), 60, 20), GroupSize(dimension, (2.5,), 150, 80)]
+    return [single, GroupSize(2, (2.0,), 40, 12)]
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """All features of one or several functions: 1, powers of the state, and kernels.
+
+    Attributes:
+        inputs: Number of coordinates of the state.
+        degree: Highest power; each degree from two on is a group of its own.
+        kernels: Groups of kernels.
+    """
+
+    inputs: int
+    degree: int
+    kernels: tuple[KernelGroup, ...]
+
+    @classmethod
+    def of(
+        cls, x: Float[np.ndarray, "n d"], degree: int, sizes: list[GroupSize], seed: int, most_powers: int = 120
+    ) -> "FeatureSet":
+        """Builds features for states like these.
+
+        Args:
+            x: States of the data; coordinates that do not vary have no kernels.
+            degree: Highest power.
+            sizes: Kinds of kernels.
+            seed: Of the choice of centres.
+            most_powers: Powers of one degree, at most; a degree with more of them is left out.
+
+        Returns:
+            The features.
+        """
+        rng = np.random.default_rng(seed)
+        some = x[rng.permutation(len(x))[:EXAMINED]]
+        varying = [int(j) for j in np.flatnonzero(some.std(axis=0) > 0)]
+        kernels = [
+            _group(some, columns, length, size)
+            for size in sizes
+            for columns in combinations(varying, min(size.coordinates, len(varying)))
+            for length in size.lengths
+        ]
+        counts = np.bincount(monomial_degrees(x.shape[1], degree))
+        while degree > 1 and counts[degree] > most_powers:
+            degree -= 1
+        return cls(x.shape[1], degree, tuple(kernels))
+
+    @property
+    def groups(self) -> Int[np.ndarray, " f"]:
+        """Group of each feature: −1 for 1 and x, then the higher powers degree by degree, then the kernels."""
+        powers = monomial_degrees(self.inputs, self.degree) - 2
+        kernels = [np.full(k.projection.shape[1], self.degree - 1 + i) for i, k in enumerate(self.kernels)]
+        return np.concatenate([[-1], powers, *kernels]).astype(int)
+
+    @property
+    def count(self) -> int:
+        """Number of groups."""
+        return self.degree - 1 + len(self.kernels)
+
+    def design(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n f"]:
+        """Computes all features of states."""
+        columns = [np.ones((len(x), 1)), np.asarray(monomials(x, self.degree)), *(k.features(x) for k in self.kernels)]
+        return np.concatenate(columns, axis=1)
+
+    def used(self, groups: Bool[np.ndarray, " g"]) -> tuple["FeatureSet", Bool[np.ndarray, " f"]]:
+        """Leaves out kernels that are not used, and powers above the highest that is.
+
+        Args:
+            groups: Which groups are used.
+
+        Returns:
+            The smaller set, and which of the features it has.
+        """
+        powers, kernels = groups[: self.degree - 1], groups[self.degree - 1 :]
+        degree = 1 + int(max(np.flatnonzero(powers) + 1, default=0))
+        smaller = replace(self, degree=degree, kernels=tuple(k for k, on in zip(self.kernels, kernels, strict=True) if on))
+        kept = np.concatenate([np.arange(self.degree - 1) < degree - 1, kernels, [True]])  # the last is for −1
+        return smaller, kept[self.groups]
+
+    def basis(self) -> SmoothBasis:
+        """The same features as a function that is differentiated and stored."""
+        if not self.kernels:
+            nothing = np.zeros((1, self.inputs))
+            return SmoothBasis(self.degree, nothing, nothing, np.zeros((1, 0)))
+        centres, precisions = (np.concatenate([k[i] for k in self.kernels]) for i in (2, 3))
+        rows, functions = (sum(k.projection.shape[i] for k in self.kernels) for i in (0, 1))
+        projection, row, column = np.zeros((rows, functions)), 0, 0
+        for kernel in self.kernels:
+            m, k = kernel.projection.shape
+            projection[row : row + m, column : column + k] = kernel.projection
+            row, column = row + m, column + k
+        return SmoothBasis(self.degree, centres, precisions, projection)
+
+
+def _group(some: Float[np.ndarray, "n d"], columns: tuple[int, ...], length: float, size: GroupSize) -> KernelGroup:
+    """The principal functions of a Gaussian kernel over some coordinates."""
+    at, deviation = some[:, columns], some.std(axis=0)[list(columns)]
+    scaled, chosen = at / (length * deviation), _spread(at / deviation, size.centres)
+    projection = _principal_functions(scaled, scaled[chosen], size.functions)
+    if 2 * projection.shape[1] < len(chosen):  # fewer centres span as many functions
+        chosen = chosen[: 2 * projection.shape[1]]
+        projection = _principal_functions(scaled, scaled[chosen], size.functions)
+    centres = np.zeros((len(chosen), some.shape[1]))
+    centres[:, columns] = at[chosen]
+    precisions = np.zeros_like(centres)
+    precisions[:, columns] = 1 / (length * deviation) ** 2
+    return KernelGroup(columns, length, centres, precisions, projection)
+
+
+def _principal_functions(
+    scaled: Float[np.ndarray, "n k"], centres: Float[np.ndarray, "m k"], most: int
+) -> Float[np.ndarray, "m f"]:
+    """From kernels to functions of unit prior variance along the principal axes over the data."""
+    outer, root = _kernel(scaled, centres), _inverse_root(_kernel(centres, centres))
+    values, vectors = np.linalg.eigh(root.T @ (outer.T @ outer / len(scaled)) @ root)
+    keep = np.argsort(-values)[:most]
+    return root @ vectors[:, keep[values[keep] > LEAST_VARIANCE]]
+
+
+def _kernel(x: Float[np.ndarray, "n k"], centres: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "n m"]:
+    square = (x**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2 * x @ centres.T
+    return np.exp(-np.maximum(square, 0.0) / 2)
+
+
+def _inverse_root(kernel: Float[np.ndarray, "m m"], rounding: float = 1e-6) -> Float[np.ndarray, "m k"]:
+    values, vectors = np.linalg.eigh(kernel)
+    keep = values > rounding * values[-1]
+    return vectors[:, keep] / np.sqrt(values[keep])
+
+
+def _spread(x: Float[np.ndarray, "n k"], count: int) -> Int[np.ndarray, " m"]:
+    """States that are far from each other: each one the farthest from those before."""
+    chosen, gap = [int(np.argmin(np.sum((x - x.mean(axis=0)) ** 2, axis=1)))], np.full(len(x), np.inf)
+    for _ in range(min(count, len(x)) - 1):
+        gap = np.minimum(gap, np.sum((x - x[chosen[-1]]) ** 2, axis=1))
+        if gap.max() <= 0:
+            break
+        chosen.append(int(np.argmax(gap)))
+    return np.array(chosen)

@@ -1,0 +1,233 @@
+"""Smooth drift and noise by penalised regression: closed forms, the penalties by evidence.
+
+The velocity of a step is regressed on features of the state half a step ahead, what is left of it gives the noise, and
+the noise gives the weights of the next regression. It is the start of a smooth law, it chooses the features that the
+law needs, and what is left of the motion shows the jumps more clearly than what a polynomial leaves.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from nke.fitting.evidence import Penalised, maximise_evidence, without_idle_groups
+from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.smooth_basis import FeatureSet, group_sizes
+
+
+class Functions(NamedTuple):
+    """Several functions on the same features.
+
+    Attributes:
+        features: The features.
+        weights: A row for each function.
+        precisions: λ of every group for each function; infinite where it does not use the group.
+        evidence: Log evidence of each over that of no function at all.
+    """
+
+    features: FeatureSet
+    weights: Float[np.ndarray, "o f"]
+    precisions: Float[np.ndarray, "o g"]
+    evidence: Float[np.ndarray, " o"]
+
+    @classmethod
+    def of(cls, features: FeatureSet, found: list[Penalised]) -> "Functions":
+        """Collects regressions on the same features."""
+        columns = ([f.values for f in found], [f.precisions for f in found], [f.evidence for f in found])
+        return cls(features, *map(np.array, columns))
+
+    def trimmed(self) -> "Functions":
+        """Leaves out features that no function uses."""
+        used = np.isfinite(self.precisions).any(axis=0)
+        features, kept = self.features.used(used)
+        groups = np.concatenate([np.arange(self.features.degree - 1) < features.degree - 1, used[self._powers :]])
+        return Functions(features, self.weights[:, kept], self.precisions[:, groups], self.evidence)
+
+    @property
+    def _powers(self) -> int:
+        return self.features.degree - 1
+
+    def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n o"]:
+        """Computes the functions at states."""
+        return self.features.design(x) @ self.weights.T
+
+
+@dataclass(frozen=True)
+class SmoothRegression:
+    """Drift and noise of the calm steps as smooth functions.
+
+    Attributes:
+        drift: Drift of the learned coordinates over ``speed``.
+        speed: Their typical speeds.
+        noise: Logarithms and entries of the noise factor, as in ``SmoothFactor``.
+        start: The constant factor that they refer to.
+        residual: Displacements without the drift.
+    """
+
+    drift: Functions
+    speed: Float[np.ndarray, " r"]
+    noise: Functions
+    start: Float[np.ndarray, "r r"]
+    residual: Float[np.ndarray, "t r"]
+
+    @classmethod
+    def of(
+        cls,
+        sample: TransitionSample,
+        calm: Float[np.ndarray, " t"],
+        degree: int,
+        seed: int,
+        constant_noise: bool = False,
+        most: int = 32_768,
+        rounds: int = 2,
+    ) -> "SmoothRegression":
+        """Regresses velocities and squared residuals in turn.
+
+        Args:
+            sample: The transitions.
+            calm: Probability that each held no jump.
+            degree: Highest power of the state.
+            seed: Of the choice of centres.
+            constant_noise: Whether the noise is the same everywhere.
+            most: Transitions that are looked at.
+            rounds: How often drift and noise are regressed in turn.
+
+        Returns:
+            The regression.
+        """
+        part = np.linspace(0, len(sample.x) - 1, min(most, len(sample.x))).astype(int)
+        x, step, moved = sample.x[part], sample.step[part], sample.displacement[part]
+        calm_part = calm[part]
+        speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
+        speed = np.where(speed > 0, speed, 1.0)
+        features = FeatureSet.of(x, degree, group_sizes(int(np.sum(x.std(axis=0) > 0))), seed)
+        velocity = moved / step[:, None] / speed
+        spread = np.sqrt(_mean_square(velocity, calm_part * step) * np.ones_like(velocity))  # of velocity · √step
+        ahead, drift, noise, start = x, None, None, np.eye(len(speed))
+        for i in range(rounds):
+            design = features.design(ahead)
+            drift = _regress_drift(features, design, velocity, calm_part * step, spread)
+            f = design @ drift.weights.T
+            if i == 0:  # to the states half a step ahead, where the mean velocity of a step is the drift
+                ahead = sample.visible_ahead(x, step[:, None] / 2 * speed * f)
+                design = features.design(ahead)
+                drift = _regress_drift(features, design, velocity, calm_part * step, _left(velocity, f, step, calm_part))
+                f = design @ drift.weights.T
+            rest = (velocity - f) * np.sqrt(step)[:, None] * speed
+            start = np.linalg.cholesky(_covariance(rest, calm_part))
+            noise = _regress_noise(features, design, rest, start, calm_part, constant_noise)
+            spread = _deviation(design @ noise.weights.T, start) / speed
+        assert drift is not None
+        assert noise is not None
+        drift, noise = drift.trimmed(), noise.trimmed()
+        middle = sample.visible_ahead(sample.x, sample.step[:, None] / 2 * speed * drift(sample.x))
+        residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
+        return cls(drift, speed, noise, start, residual)
+
+    @property
+    def state_dependent_noise(self) -> bool:
+        """Whether the noise depends on the state."""
+        groups, weights = self.noise.features.groups, self.noise.weights
+        return bool(np.isfinite(self.noise.precisions).any() or weights[:, (groups < 0)][:, 1:].any())
+
+
+def _regress_drift(
+    features: FeatureSet,
+    design: Float[np.ndarray, "t f"],
+    velocity: Float[np.ndarray, "t r"],
+    weight: Float[np.ndarray, " t"],
+    spread: Float[np.ndarray, "t r"],
+) -> Functions:
+    """The drift of each coordinate, from velocities of variance spread²/step."""
+    found, groups = [], features.groups
+    constant = bool((np.ptp(spread, axis=0) == 0).all())
+    gram = (design.T * weight) @ design if constant else None
+    for i in range(velocity.shape[1]):
+        each = weight / spread[:, i] ** 2
+        information = gram / spread[0, i] ** 2 if gram is not None else (design.T * each) @ design
+        linear = design.T @ (each * velocity[:, i])
+        first = maximise_evidence(information, linear, groups, np.ones(features.count))
+        found.append(without_idle_groups(first, information, linear, groups))
+    return Functions.of(features, found)
+
+
+def _regress_noise(
+    features: FeatureSet,
+    design: Float[np.ndarray, "t f"],
+    rest: Float[np.ndarray, "t r"],
+    start: Float[np.ndarray, "r r"],
+    calm: Float[np.ndarray, " t"],
+    constant: bool,
+    iterations: int = 6,
+) -> Functions:
+    """Entries of the lower factor of the noise, row by row, over its constant part.
+
+    With w = start⁻¹ · residual = L(x) ε, the mean of w_i ε_j is the entry L_ij, j < i, and what is left of w_i has
+    the standard deviation e^{η_i}: a log-linear model of its square, whose information about η_i is 2.
+    """
+    r, found, groups = rest.shape[1], [], features.groups
+    if constant:
+        nothing = np.full(features.count, np.inf)
+        none = Penalised(np.zeros(len(groups)), nothing, 0.0, np.zeros(features.count))
+        return Functions.of(features, [none] * (r * (r + 1) // 2))
+    white, units = np.linalg.solve(start, rest.T).T, []
+    gram = (design.T * calm) @ design
+    # Linear terms are penalised too: constant noise is the rule, and beyond the data it does not grow.
+    for i in range(r):
+        left = white[:, i].copy()
+        for j, unit in enumerate(units):
+            variance = np.average(white[:, i] ** 2, weights=calm)
+            linear = design.T @ (calm * white[:, i] * unit) / variance
+            entry = _supported(gram / variance, linear, groups, features.count)
+            found.append(entry)
+            left -= (design @ entry.values) * units[j]
+        entry = Penalised(np.zeros(len(groups)), np.full(features.count, 1.0), 0.0, np.zeros(features.count))
+        for _ in range(iterations):
+            log_deviation = np.clip(design @ entry.values, -5, 5)
+            square = np.minimum(left**2 * np.exp(-2 * log_deviation), 50.0)
+            linear = 2 * gram @ entry.values + design.T @ (calm * (square - 1))
+            entry, before = _supported(2 * gram, linear, groups, features.count), entry
+            if np.max(np.abs(design @ (entry.values - before.values))) < 1e-2:
+                break
+        units.append(left * np.exp(-np.clip(design @ entry.values, -5, 5)))
+        found.append(entry)
+    return Functions.of(features, found)
+
+
+def _supported(information, linear, groups, count) -> Penalised:
+    """The regression, or a constant where the evidence for anything else is missing."""
+    first = maximise_evidence(information, linear, groups, np.ones(count))
+    found = without_idle_groups(first, information, linear, groups)
+    constant = np.arange(len(groups)) == 0
+    value = linear[0] / information[0, 0]
+    alone = linear[0] * value / 2 - np.log(information[0, 0] / 1e-3) / 2
+    if found.evidence > alone:
+        return found
+    return Penalised(np.where(constant, value, 0.0), np.full(count, np.inf), alone, np.zeros(count))
+
+
+def _mean_square(values: Float[np.ndarray, "t r"], weight: Float[np.ndarray, " t"]) -> Float[np.ndarray, " r"]:
+    calm = weight > 0
+    return (weight @ values**2) / max(float(calm.sum()), 1.0)
+
+
+def _left(velocity, f, step, calm) -> Float[np.ndarray, "t r"]:
+    """The standard deviation of velocity·√step around a drift, the same everywhere."""
+    variance = (calm * step) @ (velocity - f) ** 2 / calm.sum()
+    return np.sqrt(variance) * np.ones_like(velocity)
+
+
+def _covariance(rest: Float[np.ndarray, "t r"], calm: Float[np.ndarray, " t"]) -> Float[np.ndarray, "r r"]:
+    covariance = (rest.T * calm) @ rest / calm.sum()
+    return covariance + np.diag(1e-9 * np.diag(covariance) + 1e-30)
+
+
+def _deviation(entries: Float[np.ndarray, "t n"], start: Float[np.ndarray, "r r"]) -> Float[np.ndarray, "t r"]:
+    """Standard deviations of the noise of each coordinate."""
+    r = len(start)
+    lower, (i, j) = np.zeros((len(entries), r, r)), np.tril_indices(r)
+    lower[:, i, j] = entries
+    diagonal = np.arange(r)
+    lower[:, diagonal, diagonal] = np.exp(np.clip(lower[:, diagonal, diagonal], -5, 5))
+    return np.linalg.norm(start @ lower, axis=-1)

@@ -1,0 +1,297 @@
+"""Smooth functions of the state: a polynomial plus kernels around fixed centres, linear in what is learned."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from nke.arrays import tril_matrix
+from nke.operators.configuration import Configuration
+from nke.operators.networks.diffusion_factors import FACTORS
+from nke.operators.networks.drift import DRIFTS
+from nke.operators.networks.parameters import Fixed
+from nke.operators.networks.polynomial import monomial_degrees, monomials
+
+MOST_LOG = 10.0  # largest |log| of a noise or a rate over its start, so that no state makes them overflow
+
+
+def bounded_exponential(logarithm: Array) -> Array:
+    """The exponential, of no more than ``MOST_LOG``."""
+    return jnp.exp(jnp.clip(logarithm, -MOST_LOG, MOST_LOG))
+
+
+class SmoothBasis(eqx.Module):
+    """The features 1, monomials(x) and R·exp(−½ Σ_j p_mj (x_j − c_mj)²).
+
+    The kernels may look at few coordinates each: where p_mj = 0, x_j does not matter to them. Beyond the data they
+    vanish, and the polynomial is what remains.
+
+    Args:
+        degree: Of the polynomial.
+        centres: Centre c of every kernel.
+        precisions: One over the squared length scales p of every kernel.
+        projection: The matrix R that combines kernels to features, a column for each feature.
+
+    Attributes:
+        centres: As above, not trained.
+        precisions: As above, not trained.
+        projection: As above, not trained.
+        degree: As above.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> one = jnp.ones((1, 1))
+        >>> basis = nke.operators.SmoothBasis(1, centres=2 * one, precisions=one, projection=one)
+        >>> basis(jnp.array([2.0])).tolist()  # 1, x and the kernel at its centre
+        [1.0, 2.0, 1.0]
+    """
+
+    centres: Fixed
+    precisions: Fixed
+    projection: Fixed
+    degree: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        degree: int,
+        centres: Float[Array, "m d"],
+        precisions: Float[Array, "m d"],
+        projection: Float[Array, "m k"],
+    ):
+        self.centres, self.precisions, self.projection = (
+            Fixed(jnp.asarray(a, jnp.float32)) for a in (centres, precisions, projection)
+        )
+        self.degree = degree
+
+    @property
+    def size(self) -> int:
+        """Number of features.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> nke.operators.SmoothBasis(3, one, one, one).size
+            5
+        """
+        (_, inputs), (_, kernels) = self.centres.value.shape, self.projection.value.shape
+        return 1 + len(monomial_degrees(inputs, self.degree)) + kernels
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
+        """The features of one state."""
+        gap = x - self.centres.value
+        kernels = jnp.exp(-jnp.sum(self.precisions.value * gap * gap, axis=-1) / 2) @ self.projection.value
+        return jnp.concatenate([jnp.ones_like(x[:1]), monomials(x, self.degree), kernels])
+
+    def configuration(self) -> Configuration:
+        """Degree and sizes, as JSON values.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> nke.operators.SmoothBasis(1, one, one, one).configuration()
+            {'degree': 1, 'centres': 1, 'kernels': 1}
+        """
+        centres, kernels = self.projection.value.shape
+        return {"degree": self.degree, "centres": centres, "kernels": kernels}
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, inputs: int) -> "SmoothBasis":
+        """A basis of the described structure, its arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            inputs: Number of coordinates of the state.
+
+        Returns:
+            The basis.
+
+        Example:
+            >>> stored = {"degree": 2, "centres": 4, "kernels": 3}
+            >>> nke.operators.SmoothBasis.from_configuration(stored, inputs=2).configuration() == stored
+            True
+        """
+        centres, kernels = configuration["centres"], configuration["kernels"]
+        at, projection = jnp.zeros((centres, inputs)), jnp.zeros((centres, kernels))
+        return cls(configuration["degree"], at, at, projection)
+
+
+class SmoothFunction(eqx.Module):
+    """W·basis(x): several functions of the state, linear in their weights.
+
+    Args:
+        basis: The features.
+        weights: A row for each function.
+
+    Attributes:
+        basis: As above.
+        weights: As above; they are what is learned.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> one = jnp.ones((1, 1))
+        >>> basis = nke.operators.SmoothBasis(1, centres=2 * one, precisions=one, projection=one)
+        >>> nke.operators.SmoothFunction(basis, jnp.array([[0.5, 0.0, 3.0]]))(jnp.array([2.0])).tolist()
+        [3.5]
+    """
+
+    basis: SmoothBasis
+    weights: Float[Array, "o f"]
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
+        """The values at one state."""
+        return self.weights @ self.basis(x)
+
+    def with_outputs(self, rows: Int[np.ndarray, " n"]) -> "SmoothFunction":
+        """The function with some of its outputs.
+
+        Args:
+            rows: Which, in their new order.
+
+        Returns:
+            The smaller function.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> both = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.eye(2, 3))
+            >>> both.with_outputs(np.array([1])).weights.tolist()
+            [[0.0, 1.0, 0.0]]
+        """
+        return SmoothFunction(self.basis, self.weights[rows])
+
+
+@DRIFTS.register
+class SmoothDrift(eqx.Module):
+    """f(x) = scale · W·basis(x).
+
+    Args:
+        body: The functions.
+        scale: Size of the drift of each coordinate that it gives.
+
+    Attributes:
+        body: As above.
+        scale: As above, not trained.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> one = jnp.ones((1, 1))
+        >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.array([[1.0, 0, 0]]))
+        >>> nke.operators.SmoothDrift(body, jnp.array([2.0]))(jnp.array([5.0])).tolist()
+        [2.0]
+    """
+
+    kind: ClassVar[str] = "smooth"
+    body: SmoothFunction
+    scale: Fixed
+
+    def __init__(self, body: SmoothFunction, scale: Float[Array, " r"]):
+        self.body, self.scale = body, Fixed(jnp.asarray(scale, jnp.float32))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:
+        """The drift at one state."""
+        return self.scale.value * self.body(x)
+
+    def configuration(self) -> Configuration:
+        """The kind of the drift and its sizes, as JSON values.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.zeros((1, 3)))
+            >>> nke.operators.SmoothDrift(body, jnp.ones(1)).configuration()
+            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1}
+        """
+        return {"kind": self.kind, **self.body.basis.configuration()}
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothDrift":
+        """A drift of the described structure, its arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            inputs: Number of coordinates of the state.
+            outputs: Number of coordinates that the drift is given for.
+
+        Returns:
+            The drift.
+
+        Example:
+            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3}
+            >>> nke.operators.SmoothDrift.from_configuration(stored, inputs=2, outputs=1).configuration() == stored
+            True
+        """
+        return cls(_empty(configuration, inputs, outputs), jnp.ones(outputs))
+
+
+@FACTORS.register
+class SmoothFactor(eqx.Module):
+    """g(x) = start · L(x), L lower triangular, its entries and the logarithms of its diagonal W·basis(x).
+
+    Every positive definite a = g gᵀ is of this form, and any weights give one.
+
+    Args:
+        body: The functions: entries of a lower triangle, row by row.
+        start: The factor that zero weights give, everywhere.
+
+    Attributes:
+        body: As above.
+        start: As above, not trained.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> one = jnp.ones((1, 1))
+        >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.array([[0, 1.0, 0]]))
+        >>> round(float(nke.operators.SmoothFactor(body, 2 * one)(jnp.array([1.0]))[0, 0]), 3)  # 2·e¹
+        5.437
+    """
+
+    kind: ClassVar[str] = "smooth"
+    body: SmoothFunction
+    start: Fixed
+
+    def __init__(self, body: SmoothFunction, start: Float[Array, "r r"]):
+        self.body, self.start = body, Fixed(jnp.asarray(start, jnp.float32))
+
+    def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
+        """The factor at one state."""
+        lower = tril_matrix(self.body(x), len(self.start.value))
+        logarithms = jnp.diagonal(lower)
+        return self.start.value @ (lower + jnp.diag(bounded_exponential(logarithms) - logarithms))
+
+    def configuration(self) -> Configuration:
+        """The kind of the factor and its sizes, as JSON values.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.zeros((1, 3)))
+            >>> nke.operators.SmoothFactor(body, one).configuration()
+            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1}
+        """
+        return {"kind": self.kind, **self.body.basis.configuration()}
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothFactor":
+        """A factor of the described structure, its arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            inputs: Number of coordinates of the state.
+            outputs: Number of coordinates that have noise.
+
+        Returns:
+            The factor.
+
+        Example:
+            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3}
+            >>> nke.operators.SmoothFactor.from_configuration(stored, inputs=2, outputs=2).configuration() == stored
+            True
+        """
+        return cls(_empty(configuration, inputs, outputs * (outputs + 1) // 2), jnp.eye(outputs))
+
+
+def _empty(configuration: Configuration, inputs: int, outputs: int) -> SmoothFunction:
+    basis = SmoothBasis.from_configuration(configuration, inputs)
+    return SmoothFunction(basis, jnp.zeros((outputs, basis.size)))
