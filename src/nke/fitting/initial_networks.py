@@ -1,7 +1,7 @@
 """Where a fit begins: networks and polynomials at the data's own averages, in any form of the law."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,9 +13,10 @@ from nke.fitting.batches import float32
 from nke.fitting.decisions import Decision
 from nke.fitting.form import POLYNOMIAL_NOISE_FORMS, ModelForm
 from nke.fitting.initial_jump_law import initial_jump_law, series_order, share_explained_by_state
-from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.initial_moments import TransitionSample, moments_with_jumps
 from nke.fitting.least_squares import DriftRegression
 from nke.fitting.rules import SelectionRules
+from nke.fitting.smooth_regression import SmoothRegression
 from nke.operators import (
     Advection,
     ConstantFactor,
@@ -93,6 +94,7 @@ class InitialModel:
             names: Of the coordinates, for the decisions.
         """
         self.jumps, self.options, self.rules, self.constraint = jumps, options, rules, constraint
+        self.seed, self._smooth = seed, {}
         self.decisions: list[Decision] = []
         sample = self.sample = TransitionSample(transitions, coordinates, constraint, rules.near_zero)
         self.moments = self._moments(sample.displacement)
@@ -102,11 +104,15 @@ class InitialModel:
         if self.noiseless.any():
             self.moments = self.moments.with_resolution(self.resolution, sample.typical_step)
             self.decisions.append(self._resolution_decision(names))
-        self.mixture = None
+        self.mixture, motion = None, sample.displacement
+        if jumps and not self.noiseless.any():
+            # What a smooth drift leaves: where the drift is fast, whole displacements pass for jumps.
+            self.residual = motion = self.smooth_regression(rules.most_degree, False).residual
+            self.moments = self._moments(motion)
         if jumps:
             self.mixture = initial_jump_law(
                 self.moments,
-                sample.displacement,
+                motion,
                 sample.step,
                 options.components,
                 seed,
@@ -119,6 +125,31 @@ class InitialModel:
     def resolution(self) -> Float[np.ndarray, " r"]:
         """Resolution with which coordinates without noise are scored; zero for the others."""
         return np.where(self.noiseless, self.rules.resolution * self.sample.deviation, 0.0)
+
+    def smooth_regression(self, degree: int, constant_noise: bool) -> SmoothRegression:
+        """Gives drift and noise as smooth functions of the state, by regression.
+
+        Args:
+            degree: Highest power of the state beside the kernels.
+            constant_noise: Whether the noise is the same everywhere.
+
+        Returns:
+            The regression, made once.
+        """
+        key = degree, constant_noise
+        if key not in self._smooth:
+            of = partial(SmoothRegression.of, self.sample, degree=degree, seed=self.seed, constant_noise=constant_noise)
+            found = of(1 - self.residual_moments.jumped)
+            if self.jumps:
+                # Once more, jumps being told from what the smooth drift leaves in units of its noise.
+                white = found.residual / found.noise_deviation(self.sample.x)
+                found = of(1 - moments_with_jumps(white, self.sample.step).jumped)
+            self._smooth[key] = found
+        return self._smooth[key]
+
+    def jump_network(self, key: PRNGKeyArray) -> tuple[JumpNetwork, int]:
+        """Builds jumps that are alike everywhere, and how many of a step to tell apart."""
+        return self._jump({"width": 0, "depth": 0}, key)
 
     def regression(self, noise: str) -> DriftRegression:
         """Gives the least squares of the drift for a form of the noise."""

@@ -112,6 +112,7 @@ class SelectionRules:
         0.1, "median relative change of the drift over a step from which on two sub-steps are the fewest", "Lorenz 0.3"
     )
     most_substeps: int = _rule(8, "sub-steps of the discrete model, at most", "cost only")
+    substep_gain: float = _rule(3.0, "nats of evidence that twice as many sub-steps of a smooth law must gain", "odds of 20")
     origin_distance: float = _rule(
         10.0, "standard deviations from the data beyond which powers are counted from its mean", "not compared"
     )

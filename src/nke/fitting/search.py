@@ -8,8 +8,9 @@ from nke.fitting.decisions import Decision
 from nke.fitting.laws.networks import NetworkFamily
 from nke.fitting.laws.polynomial import PolynomialFamily
 from nke.fitting.laws.polynomial_drift import PolynomialDriftFamily
+from nke.fitting.laws.smooth import SmoothFamily
 
-FAMILIES: tuple[Family, ...] = (PolynomialFamily(), NetworkFamily(), PolynomialDriftFamily())
+FAMILIES: tuple[Family, ...] = (PolynomialFamily(), SmoothFamily(), NetworkFamily(), PolynomialDriftFamily())
 
 
 class Search:

@@ -73,6 +73,21 @@ def group_sizes(dimension: int) -> list[GroupSize]:
     return [single, GroupSize(2, (2.0,), 40, 12)]
 
 
+def jump_group_sizes(dimension: int) -> list[GroupSize]:
+    """Chooses fewer kernels for rate and shares of jumps, of which the data says less than of drift and noise.
+
+    Args:
+        dimension: Number of coordinates.
+
+    Returns:
+        The kinds.
+    """
+    if dimension == 1:
+        return [GroupSize(1, (0.3, 1.0), 40, 24)]
+    pairs = [GroupSize(2, (1.5,), 40, 20)] if dimension <= 3 else []
+    return [GroupSize(1, (0.7,), 20, 10), *pairs]
+
+
 @dataclass(frozen=True)
 class FeatureSet:
     """All features of one or several functions: 1, powers of the state, and kernels.

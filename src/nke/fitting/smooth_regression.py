@@ -125,6 +125,10 @@ class SmoothRegression:
         residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
         return cls(drift, speed, noise, start, residual)
 
+    def noise_deviation(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n r"]:
+        """Computes the standard deviation of the noise of each coordinate per root of time."""
+        return _deviation(self.noise(x), self.start)
+
     @property
     def state_dependent_noise(self) -> bool:
         """Whether the noise depends on the state."""

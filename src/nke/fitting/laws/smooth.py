@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import jax
 import numpy as np
 from jaxtyping import Float, Int
 
 from nke.errors import DivergenceError
-from nke.fitting.batches import Steps
+from nke.fitting.batches import Steps, float32
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem
 from nke.fitting.decisions import Decision
 from nke.fitting.form import ModelForm
@@ -26,9 +27,10 @@ from nke.fitting.penalised_newton import (
     posterior_covariance,
 )
 from nke.fitting.score_test import ScoreTest, score_test
-from nke.fitting.smooth_basis import FeatureSet
+from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
 from nke.fitting.stability import diverges
+from nke.model.batched import relative_changes
 from nke.operators import Generator, PoissonJump
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ class SmoothLaw(Candidate):
         regression = initial.smooth_regression(form.degree, form.noise == "constant")
         jump, features = None, None
         if initial.jumps:
-            features = FeatureSet.of(initial.sample.x, 1, initial.jump_group_sizes(), initial.seed)
+            features = FeatureSet.of(initial.sample.x, 1, jump_group_sizes(initial.sample.x.shape[1]), initial.seed)
             measure, order = initial.jump_network(problem.trainer.key())
             jump = PoissonJump(measure.with_basis(features.basis()), order)
         return smooth_parameters(smooth_generator(regression, jump, initial.constraint), regression, features)
@@ -108,7 +110,14 @@ class SmoothLaw(Candidate):
         return found
 
     def _coarse(self, generator: Generator, form: ModelForm, problem: Problem) -> bool:
-        return False
+        """Whether the drift changes so much over a sub-step that more of them may matter."""
+        if form.substeps >= problem.rules.most_substeps:
+            return False
+        sample = problem.initial.sample
+        some = slice(None, None, max(1, len(sample.x) // BATCH))
+        x, step = float32(sample.x[some]), float32(sample.step[some] / form.substeps)
+        _, by_drift = relative_changes(generator, x, step, jax.random.key(0))
+        return bool(np.median(by_drift) > problem.rules.fast_drift_change)
 
     def _examine(
         self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, some: Steps
