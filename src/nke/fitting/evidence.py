@@ -131,9 +131,7 @@ def _at(
     return Penalised(values, precisions, float(evidence), effective), norms
 
 
-def parameter_precisions(
-    groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"]
-) -> Float[np.ndarray, " p"]:
+def parameter_precisions(groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"]) -> Float[np.ndarray, " p"]:
     """Gives every parameter the precision of its prior.
 
     Args:

@@ -112,7 +112,17 @@ class SelectionRules:
         0.1, "median relative change of the drift over a step from which on two sub-steps are the fewest", "Lorenz 0.3"
     )
     most_substeps: int = _rule(8, "sub-steps of the discrete model, at most", "cost only")
-    substep_gain: float = _rule(3.0, "nats of evidence that twice as many sub-steps of a smooth law must gain", "odds of 20")
+    kernel_gain: float = _rule(
+        8.0,
+        "nats that kernels must gain over powers in a regression for a smooth law to be tried beside a polynomial that "
+        "passes the score test; the evidence then decides",
+        "cost only: Lorenz 0.3 4, predator and prey in plain coordinates 11",
+    )
+    evidence_gain: float = _rule(
+        3.0,
+        "nats of evidence by which a smooth law, or twice as many sub-steps of it, must be ahead",
+        "odds of 20 to 1",
+    )
     origin_distance: float = _rule(
         10.0, "standard deviations from the data beyond which powers are counted from its mean", "not compared"
     )

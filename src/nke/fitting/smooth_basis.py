@@ -160,7 +160,9 @@ class FeatureSet:
         """
         powers, kernels = groups[: self.degree - 1], groups[self.degree - 1 :]
         degree = 1 + int(max(np.flatnonzero(powers) + 1, default=0))
-        smaller = replace(self, degree=degree, kernels=tuple(k for k, on in zip(self.kernels, kernels, strict=True) if on))
+        smaller = replace(
+            self, degree=degree, kernels=tuple(k for k, on in zip(self.kernels, kernels, strict=True) if on)
+        )
         kept = np.concatenate([np.arange(self.degree - 1) < degree - 1, kernels, [True]])  # the last is for −1
         return smaller, kept[self.groups]
 

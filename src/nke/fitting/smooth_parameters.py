@@ -1,7 +1,7 @@
 """The parameters of a smooth law: generator, groups, penalties and blocks from a regression."""
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from nke.fitting.batches import float32
 from nke.fitting.newton import ParameterVector
@@ -37,7 +37,8 @@ def smooth_generator(
         The law.
     """
     drift, noise = (
-        SmoothFunction(part.features.basis(), float32(part.weights)) for part in (regression.drift, regression.noise)
+        SmoothFunction(part.features.basis(), part.weights, _used(part))
+        for part in (regression.drift, regression.noise)
     )
     advection = Advection(SmoothDrift(drift, float32(regression.speed)))
     diffusion = Diffusion(SmoothFactor(noise, float32(regression.start)))
@@ -58,36 +59,38 @@ def smooth_parameters(
         The parameters.
     """
     vector = ParameterVector.of(generator, trainable(generator))
-    places, count = vector.places, len(vector.values)
-    groups, active, precisions, blocks = np.full(count, -1), np.zeros(count, bool), [], []
-    parts = {
-        "drift": (places.drift_network.body.weights, regression.drift),
-        "noise": (places.noise_factor.body.weights, regression.noise),
+    bodies = {
+        "drift": (generator.drift_network.body, vector.places.drift_network.body, regression.drift),
+        "noise": (generator.noise_factor.body, vector.places.noise_factor.body, regression.noise),
     }
-    if jumps is not None:
-        rates = places.jump_network.mlp.weights
-        start = np.ones((len(rates), jumps.count))
-        parts["jumps"] = (rates, Functions(jumps, np.ones(rates.shape), start, np.zeros(len(rates))))
-    for rows, functions in parts.values():
-        used, own = [], functions.features.groups
-        for row, weights, strengths in zip(rows.astype(int), functions.weights, functions.precisions, strict=True):
-            on = np.append(np.isfinite(strengths), True)[own]
-            if is_constant(own, weights, strengths):
-                on = np.arange(len(row)) == 0
-            active[row] = on
-            groups[row] = np.where(own < 0, -1, own + sum(map(len, precisions)))
-            precisions.append(strengths)
-            used.append(row[on])
-        together = np.concatenate(used)
-        blocks += [together] if len(together) <= MOST_TOGETHER else used
-    if jumps is not None:
-        shapes = np.concatenate([a.astype(int).ravel() for a in (places.jump_network.means, places.jump_network.factors)])
-        active[shapes] = True
-        blocks[-1] = np.concatenate([blocks[-1], shapes])
-    values = np.where(active, vector.values, 0.0)
-    vector = ParameterVector(vector.fixed, vector.unravel, vector.places, None, values, active)
-    constants = {name: rows[:, 0].astype(int) for name, (rows, _) in parts.items()}
-    return PenalisedParameters(vector, groups, np.concatenate([*precisions, np.zeros(0)]), tuple(blocks), constants)
+    if generator.jump is not None and jumps is not None:
+        rates = generator.jump_network.mlp
+        start = np.ones((len(rates.rows.value), jumps.count))
+        functions = Functions(jumps, rates.table, start, np.zeros(len(start)))
+        bodies["jumps"] = (rates, vector.places.jump_network.mlp, functions)
+    groups, precisions, blocks, constants = np.full(len(vector.values), -1), np.zeros(0), [], {}
+    for name, (body, places, functions) in bodies.items():
+        at, row = places.weights.astype(int), np.argmax(body.rows.value, axis=0)
+        own = functions.features.groups[np.asarray(body.columns)]
+        groups[at] = np.where(own < 0, -1, len(precisions) + row * functions.features.count + own)
+        precisions = np.concatenate([precisions, functions.precisions.ravel()])
+        blocks += [at] if len(at) <= MOST_TOGETHER else [at[row == i] for i in range(len(functions.weights))]
+        constants[name] = at[np.asarray(body.columns) == 0]
+    if "jumps" in bodies:
+        jump = vector.places.jump_network
+        blocks[-1] = np.concatenate([blocks[-1], *(a.astype(int).ravel() for a in (jump.means, jump.factors))])
+    return PenalisedParameters(vector, groups, precisions, tuple(blocks), constants)
+
+
+def _used(functions: Functions) -> Bool[np.ndarray, "o f"]:
+    """Which weights a function may use: its constant, and where it is more than that, x and its groups."""
+    own = functions.features.groups
+    finite = np.isfinite(functions.precisions)
+    used = np.concatenate([finite, np.ones((len(finite), 1), bool)], axis=1)[:, own]  # the last column is that of −1
+    for i, (weights, precisions) in enumerate(zip(functions.weights, functions.precisions, strict=True)):
+        if is_constant(own, weights, precisions):
+            used[i] = np.arange(len(own)) == 0
+    return used
 
 
 def is_constant(

@@ -63,6 +63,7 @@ class SmoothRegression:
         noise: Logarithms and entries of the noise factor, as in ``SmoothFactor``.
         start: The constant factor that they refer to.
         residual: Displacements without the drift.
+        kernel_gain: Nats of evidence that kernels gain over powers alone, in the drift.
     """
 
     drift: Functions
@@ -70,6 +71,7 @@ class SmoothRegression:
     noise: Functions
     start: Float[np.ndarray, "r r"]
     residual: Float[np.ndarray, "t r"]
+    kernel_gain: float
 
     @classmethod
     def of(
@@ -104,15 +106,16 @@ class SmoothRegression:
         features = FeatureSet.of(x, degree, group_sizes(int(np.sum(x.std(axis=0) > 0))), seed)
         velocity = moved / step[:, None] / speed
         spread = np.sqrt(_mean_square(velocity, calm_part * step) * np.ones_like(velocity))  # of velocity · √step
-        ahead, drift, noise, start = x, None, None, np.eye(len(speed))
+        ahead, drift, noise, start, gain = x, None, None, np.eye(len(speed)), 0.0
         for i in range(rounds):
             design = features.design(ahead)
-            drift = _regress_drift(features, design, velocity, calm_part * step, spread)
+            drift, gain = _regress_drift(features, design, velocity, calm_part * step, spread)
             f = design @ drift.weights.T
             if i == 0:  # to the states half a step ahead, where the mean velocity of a step is the drift
                 ahead = sample.visible_ahead(x, step[:, None] / 2 * speed * f)
                 design = features.design(ahead)
-                drift = _regress_drift(features, design, velocity, calm_part * step, _left(velocity, f, step, calm_part))
+                spread = _left(velocity, f, step, calm_part)
+                drift, gain = _regress_drift(features, design, velocity, calm_part * step, spread)
                 f = design @ drift.weights.T
             rest = (velocity - f) * np.sqrt(step)[:, None] * speed
             start = np.linalg.cholesky(_covariance(rest, calm_part))
@@ -123,7 +126,7 @@ class SmoothRegression:
         drift, noise = drift.trimmed(), noise.trimmed()
         middle = sample.visible_ahead(sample.x, sample.step[:, None] / 2 * speed * drift(sample.x))
         residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
-        return cls(drift, speed, noise, start, residual)
+        return cls(drift, speed, noise, start, residual, gain)
 
     def noise_deviation(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n r"]:
         """Computes the standard deviation of the noise of each coordinate per root of time."""
@@ -142,9 +145,10 @@ def _regress_drift(
     velocity: Float[np.ndarray, "t r"],
     weight: Float[np.ndarray, " t"],
     spread: Float[np.ndarray, "t r"],
-) -> Functions:
-    """The drift of each coordinate, from velocities of variance spread²/step."""
-    found, groups = [], features.groups
+) -> tuple[Functions, float]:
+    """The drift of each coordinate, from velocities of variance spread²/step, and what kernels gain over powers."""
+    found, groups, gain = [], features.groups, 0.0
+    powers = np.where(np.arange(features.count) < features.degree - 1, 1.0, np.inf)
     constant = bool((np.ptp(spread, axis=0) == 0).all())
     gram = (design.T * weight) @ design if constant else None
     for i in range(velocity.shape[1]):
@@ -153,7 +157,8 @@ def _regress_drift(
         linear = design.T @ (each * velocity[:, i])
         first = maximise_evidence(information, linear, groups, np.ones(features.count))
         found.append(without_idle_groups(first, information, linear, groups))
-    return Functions.of(features, found)
+        gain += max(found[-1].evidence - maximise_evidence(information, linear, groups, powers).evidence, 0.0)
+    return Functions.of(features, found), gain
 
 
 def _regress_noise(

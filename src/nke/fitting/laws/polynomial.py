@@ -41,10 +41,14 @@ class PolynomialFit(LawFit):
     Attributes:
         law: Its parameters.
         information: Of the parameters.
+        evidence: Log likelihood less log(n)/2 for each parameter, over the transitions that it was fitted to.
+        fitted: Their number.
     """
 
     law: PolynomialParameters | None = None
     information: Float[np.ndarray, "p p"] | None = None
+    evidence: float = -np.inf
+    fitted: int = 0
 
     def equation(self, data: Trajectories, coordinates: Coordinates) -> Equation | None:
         """Writes the law in the user's units, noise and jumps too unless they are networks."""
@@ -120,6 +124,7 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         law, sums = maximum(BEFORE_SELECTION, law, some)
         law = law.supported(sums.information, len(some.step))
         law, sums = maximum(FINAL, law, some)
+        evidence = sums.value - law.count * np.log(len(some.step)) / 2
         if problem.data.training.blocks > most:
             law, sums = maximum(ALL_TRANSITIONS, law, problem.only_valid(Steps(*problem.data.training.arrays)))
         scores = law.vector.scores(rule, some)
@@ -133,6 +138,8 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         _score_tests(law, scores, some, problem),
         law,
         sums.information,
+        float(evidence),
+        len(some.step),
     )
 
 

@@ -17,6 +17,7 @@ from nke.fitting.batches import Steps, float32
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem
 from nke.fitting.decisions import Decision
 from nke.fitting.form import ModelForm
+from nke.fitting.laws.polynomial import PolynomialFit
 from nke.fitting.newton import BATCH
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.penalised_newton import (
@@ -48,11 +49,13 @@ class SmoothFit(LawFit):
     Attributes:
         evidence: Log evidence of the law over the transitions it was fitted to.
         effective: Effective number of parameters.
+        fitted: Number of these transitions.
         posterior: Places of the parameters of each block in the vector of all, and their posterior covariance.
     """
 
     evidence: float = -np.inf
     effective: float = np.nan
+    fitted: int = 0
     posterior: list[tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n n"]]] = field(default_factory=list)
 
 
@@ -93,7 +96,7 @@ class SmoothLaw(Candidate):
             while problem.open_substeps and self._coarse(found.parameters.vector.generator, form, problem):
                 finer = replace(form, substeps=2 * form.substeps)
                 refined = self._maximum(found.parameters, finer, problem, some, advance)
-                if refined.evidence.evidence < found.evidence.evidence + problem.rules.substep_gain:
+                if refined.evidence.evidence < found.evidence.evidence + problem.rules.evidence_gain:
                     break
                 found, form = refined, finer
             return self._examine(found, form, problem, some)
@@ -119,9 +122,7 @@ class SmoothLaw(Candidate):
         _, by_drift = relative_changes(generator, x, step, jax.random.key(0))
         return bool(np.median(by_drift) > problem.rules.fast_drift_change)
 
-    def _examine(
-        self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, some: Steps
-    ) -> SmoothFit:
+    def _examine(self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, some: Steps) -> SmoothFit:
         at, rule = found.parameters, problem.transition_rule(form)
         _, scores = examined(rule, at, some)
         losses, _ = examined(rule, at, problem.held_out)
@@ -137,13 +138,12 @@ class SmoothLaw(Candidate):
             _score_tests(scores, some, problem),
             found.evidence.evidence,
             float(effective),
+            len(some.step),
             covariance,
         )
 
 
-def _score_tests(
-    scores: dict[str, Float[np.ndarray, "t n"]], some: Steps, problem: Problem
-) -> dict[str, ScoreTest]:
+def _score_tests(scores: dict[str, Float[np.ndarray, "t n"]], some: Steps, problem: Problem) -> dict[str, ScoreTest]:
     jumped = float(problem.initial.moments.jumped.mean())
     x = problem.visible(some)
     return {
@@ -171,7 +171,7 @@ class SmoothFamily(Family):
             return
         if problem.initial.noiseless.any() or problem.initial.state_dependent_shapes:
             return
-        if best is not None and best.passes_score_test:
+        if best is not None and best.passes_score_test and not self._worth_a_try(problem):
             return
         noise = "constant" if options.noise == "constant" else "plain"
         for degree in (problem.rules.most_degree, 1):
@@ -185,8 +185,17 @@ class SmoothFamily(Family):
         away = diverges(fit.generator, sample.x, sample.typical_step, search.problem.rules)
         if search.best is None:
             return Comparison(not away, diverges=away)
-        gain = fit.gain_over(search.best)
-        return Comparison(not away and gain.value > 0, gain, away)
+        gain, better = fit.gain_over(search.best), False
+        if isinstance(search.best, PolynomialFit) and isinstance(fit, SmoothFit) and search.best.fitted == fit.fitted:
+            better = fit.evidence > search.best.evidence + search.problem.rules.evidence_gain
+        else:
+            better = gain.value > 0
+        return Comparison(not away and better, gain, away)
+
+    def _worth_a_try(self, problem: Problem) -> bool:
+        """Whether kernels gain evidence over powers in a regression, where the score test sees no lack of fit."""
+        rules = problem.rules
+        return problem.initial.smooth_regression(rules.most_degree, False).kernel_gain > rules.kernel_gain
 
     def explain(self, search: "Search") -> list[Decision]:
         """Says what the smooth law gained."""

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from nke.mixtures import GaussianMixture
 from nke.operators.configuration import Configuration, Registry, any_key
@@ -270,11 +270,12 @@ class JumpNetwork(eqx.Module):
             tuple(jnp.asarray(a, jnp.float32) for a in (np.asarray(law.means) / scale, raw, bias)),
         )
 
-    def with_basis(self, basis: SmoothBasis) -> "JumpNetwork":
+    def with_basis(self, basis: SmoothBasis, used: Bool[np.ndarray, "o f"] | None = None) -> "JumpNetwork":
         """The same network with smooth functions of the state in the place of a perceptron, starting at constants.
 
         Args:
             basis: The features of these functions.
+            used: Which weights are learned, those of the constants (the first column) among them; all by default.
 
         Returns:
             The new network.
@@ -289,7 +290,7 @@ class JumpNetwork(eqx.Module):
         """
         constants = self._constants
         weights = jnp.zeros((len(constants), basis.size)).at[:, 0].set(constants)
-        return eqx.tree_at(lambda network: network.mlp, self, SmoothFunction(basis, weights))
+        return eqx.tree_at(lambda network: network.mlp, self, SmoothFunction(basis, weights, used))
 
     def prune(self, keep: list[int]) -> "JumpNetwork":
         """The network with some of its components; the softmax shares out what the others had.
@@ -354,7 +355,7 @@ class JumpNetwork(eqx.Module):
         return {
             "kind": self.kind,
             "components": self.components,
-            **({"basis": self.mlp.basis.configuration()} if isinstance(self.mlp, SmoothFunction) else sizes(self.mlp)),
+            **({"smooth": self.mlp.configuration()} if isinstance(self.mlp, SmoothFunction) else sizes(self.mlp)),
             "state_dependent_shapes": self.state_dependent_shapes,
         }
 
@@ -379,15 +380,16 @@ class JumpNetwork(eqx.Module):
         options = {name: configuration[name] for name in ("components", "state_dependent_shapes")}
         options |= {name: configuration.get(name, 0) for name in ("width", "depth")}
         network = cls(jnp.ones(outputs), jnp.eye(outputs), 1.0, **options, inputs=inputs, key=any_key())
-        if "basis" not in configuration:
+        if "smooth" not in configuration:
             return network
-        return network.with_basis(SmoothBasis.from_configuration(configuration["basis"], inputs))
+        body = SmoothFunction.from_configuration(configuration["smooth"], inputs, len(network._constants))
+        return eqx.tree_at(lambda network: network.mlp, network, body)
 
     @property
     def _constants(self) -> Float[Array, " o"]:
         """The part of rate, shares and shapes that does not depend on the state."""
         if isinstance(self.mlp, SmoothFunction):
-            return self.mlp.weights[:, 0]
+            return self.mlp.weights[self.mlp.columns == 0]
         bias = self.mlp.layers[-1].bias
         assert bias is not None
         return bias

@@ -5,8 +5,9 @@ from typing import ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
+from nke.arrays import Array as AnyArray
 from nke.arrays import tril_matrix
 from nke.operators.configuration import Configuration
 from nke.operators.networks.diffusion_factors import FACTORS
@@ -118,15 +119,18 @@ class SmoothBasis(eqx.Module):
 
 
 class SmoothFunction(eqx.Module):
-    """W·basis(x): several functions of the state, linear in their weights.
+    """Several functions of the state, each a weighted sum of some of the features.
 
     Args:
         basis: The features.
-        weights: A row for each function.
+        weights: A row for each function, a column for each feature.
+        used: Which of the weights are learned; the others are zero. All by default.
 
     Attributes:
         basis: As above.
-        weights: As above; they are what is learned.
+        weights: Those that are learned, one after the other; they are what is learned.
+        columns: The feature of each of them.
+        rows: Matrix that adds them up: a row for each function, with ones for its weights. Not trained.
 
     Example:
         >>> import jax.numpy as jnp
@@ -137,11 +141,52 @@ class SmoothFunction(eqx.Module):
     """
 
     basis: SmoothBasis
-    weights: Float[Array, "o f"]
+    weights: Float[Array, " p"]
+    columns: Int[Array, " p"]
+    rows: Fixed
+
+    def __init__(
+        self, basis: SmoothBasis, weights: Float[AnyArray, "o f"], used: Bool[np.ndarray, "o f"] | None = None
+    ):
+        used = np.ones(weights.shape, bool) if used is None else used
+        rows, columns = np.nonzero(used)
+        self.basis = basis
+        self.weights = jnp.asarray(weights, jnp.float32)[rows, columns]
+        self.columns = jnp.asarray(columns, jnp.int32)
+        self.rows = Fixed(jnp.asarray(rows == np.arange(len(weights))[:, None], jnp.float32))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
         """The values at one state."""
-        return self.weights @ self.basis(x)
+        return self.rows.value @ (self.weights * self.basis(x)[self.columns])
+
+    @property
+    def table(self) -> Float[np.ndarray, "o f"]:
+        """All weights, zero where none is learned.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> basis, used = nke.operators.SmoothBasis(1, one, one, one), np.array([[True, False, True]])
+            >>> nke.operators.SmoothFunction(basis, jnp.ones((1, 3)), used).table.tolist()
+            [[1.0, 0.0, 1.0]]
+        """
+        table = np.zeros((len(self.rows.value), self.basis.size))
+        table[np.argmax(self.rows.value, axis=0), self.columns] = self.weights
+        return table
+
+    @property
+    def used(self) -> Bool[np.ndarray, "o f"]:
+        """Which weights are learned.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.ones((1, 3))).used.sum()
+            np.int64(3)
+        """
+        used = np.zeros((len(self.rows.value), self.basis.size), bool)
+        used[np.argmax(self.rows.value, axis=0), self.columns] = True
+        return used
 
     def with_outputs(self, rows: Int[np.ndarray, " n"]) -> "SmoothFunction":
         """The function with some of its outputs.
@@ -156,10 +201,42 @@ class SmoothFunction(eqx.Module):
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
             >>> both = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.eye(2, 3))
-            >>> both.with_outputs(np.array([1])).weights.tolist()
+            >>> both.with_outputs(np.array([1])).table.tolist()
             [[0.0, 1.0, 0.0]]
         """
-        return SmoothFunction(self.basis, self.weights[rows])
+        return SmoothFunction(self.basis, self.table[rows], self.used[rows])
+
+    def configuration(self) -> Configuration:
+        """Degree and sizes, as JSON values.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.eye(2, 3)).configuration()
+            {'degree': 1, 'centres': 1, 'kernels': 1, 'weights': 6}
+        """
+        return {**self.basis.configuration(), "weights": len(self.weights)}
+
+    @classmethod
+    def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothFunction":
+        """A function of the described structure, its arrays still to be filled.
+
+        Args:
+            configuration: What ``configuration()`` gave.
+            inputs: Number of coordinates of the state.
+            outputs: Number of functions.
+
+        Returns:
+            The function.
+
+        Example:
+            >>> stored = {"degree": 1, "centres": 4, "kernels": 3, "weights": 7}
+            >>> nke.operators.SmoothFunction.from_configuration(stored, 2, 2).configuration() == stored
+            True
+        """
+        basis = SmoothBasis.from_configuration(configuration, inputs)
+        used = np.arange(outputs * basis.size).reshape(outputs, basis.size) < configuration["weights"]
+        return cls(basis, jnp.zeros(used.shape), used)
 
 
 @DRIFTS.register
@@ -201,9 +278,9 @@ class SmoothDrift(eqx.Module):
             >>> one = jnp.ones((1, 1))
             >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.zeros((1, 3)))
             >>> nke.operators.SmoothDrift(body, jnp.ones(1)).configuration()
-            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1}
+            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1, 'weights': 3}
         """
-        return {"kind": self.kind, **self.body.basis.configuration()}
+        return {"kind": self.kind, **self.body.configuration()}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothDrift":
@@ -218,11 +295,11 @@ class SmoothDrift(eqx.Module):
             The drift.
 
         Example:
-            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3}
+            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3, "weights": 5}
             >>> nke.operators.SmoothDrift.from_configuration(stored, inputs=2, outputs=1).configuration() == stored
             True
         """
-        return cls(_empty(configuration, inputs, outputs), jnp.ones(outputs))
+        return cls(SmoothFunction.from_configuration(configuration, inputs, outputs), jnp.ones(outputs))
 
 
 @FACTORS.register
@@ -268,9 +345,9 @@ class SmoothFactor(eqx.Module):
             >>> one = jnp.ones((1, 1))
             >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.zeros((1, 3)))
             >>> nke.operators.SmoothFactor(body, one).configuration()
-            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1}
+            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1, 'weights': 3}
         """
-        return {"kind": self.kind, **self.body.basis.configuration()}
+        return {"kind": self.kind, **self.body.configuration()}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothFactor":
@@ -285,13 +362,10 @@ class SmoothFactor(eqx.Module):
             The factor.
 
         Example:
-            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3}
+            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3, "weights": 5}
             >>> nke.operators.SmoothFactor.from_configuration(stored, inputs=2, outputs=2).configuration() == stored
             True
         """
-        return cls(_empty(configuration, inputs, outputs * (outputs + 1) // 2), jnp.eye(outputs))
-
-
-def _empty(configuration: Configuration, inputs: int, outputs: int) -> SmoothFunction:
-    basis = SmoothBasis.from_configuration(configuration, inputs)
-    return SmoothFunction(basis, jnp.zeros((outputs, basis.size)))
+        return cls(
+            SmoothFunction.from_configuration(configuration, inputs, outputs * (outputs + 1) // 2), jnp.eye(outputs)
+        )
