@@ -38,7 +38,7 @@ class Published(NamedTuple):
     noise: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Experiment:
     """A system, how it is recorded, and the references of what its data allows."""
 

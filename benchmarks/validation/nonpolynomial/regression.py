@@ -132,7 +132,9 @@ class _Problem:
         """Regresses on features of given states and chooses the ridge of each coordinate."""
         features = _Features(self._inputs, self._shift, self._scale, length)
         at_points = np.vstack([features(z) for z in _chunks(self._inputs.coordinates(self._points))])
-        chosen = [self._coordinate(i, gram, at_points, features) for i, gram in self._normal_equations(features, states)]
+        chosen = [
+            self._coordinate(i, gram, at_points, features) for i, gram in self._normal_equations(features, states)
+        ]
         coefficients = np.stack([c for _, _, c in chosen], axis=1)
         predicted = np.vstack([features(z) @ coefficients for z in _chunks(self.start)])
         return _Solution(np.array([e for e, _, _ in chosen]), tuple(r for _, r, _ in chosen), predicted)

@@ -58,9 +58,7 @@ class JumpingOscillator(EulerMaruyamaScheme):
         xp, width = namespace(state), self.noise * math.sqrt(self.interval)
         weights = xp.ones_like(state[..., :1])
         means = weights[..., None] * xp.asarray([0.0, self.widths * width])
-        return GaussianMixture(
-            weights, means, weights[..., None, None] * xp.asarray([[0.0, 0.0], [0.0, width**2]])
-        )
+        return GaussianMixture(weights, means, weights[..., None, None] * xp.asarray([[0.0, 0.0], [0.0, width**2]]))
 
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
         return rng.uniform(-1.5, 1.5, (trajectories, 2))

@@ -30,7 +30,10 @@ class FlowFit(NamedTuple):
 
 
 def flow(
-    drift: Callable[[np.ndarray], np.ndarray], x: Float[np.ndarray, "n d"], step: Float[np.ndarray, " n"], parts: int = 2
+    drift: Callable[[np.ndarray], np.ndarray],
+    x: Float[np.ndarray, "n d"],
+    step: Float[np.ndarray, " n"],
+    parts: int = 2,
 ) -> Float[np.ndarray, "n d"]:
     """Moves states along a drift by ``parts`` Runge–Kutta steps of fourth order.
 
@@ -98,7 +101,7 @@ def fit_parameters(
         truth: The system with the true parameters, where the search begins.
         names: The fields of the system that its drift depends on, all positive.
         noise: The field that scales the noise.
-        inverse_noise: Whether the variance of the noise is inverse to that field instead of in proportion to its square.
+        inverse_noise: Whether the variance of the noise is inverse to that field; otherwise it goes with its square.
 
     Returns:
         The fitted system and the fit.
@@ -108,9 +111,7 @@ def fit_parameters(
         values = {name: getattr(truth, name) * float(np.exp(log)) for name, log in zip(names, logs, strict=True)}
         return replace(truth, **values)
 
-    found = fit_flow(
-        lambda logs, x: np.asarray(member(logs).drift(x)), np.zeros(len(names)), data.transitions(), truth
-    )
+    found = fit_flow(lambda logs, x: np.asarray(member(logs).drift(x)), np.zeros(len(names)), data.transitions(), truth)
     variance = float(np.mean(found.residuals[found.smooth] ** 2))
     scaled = getattr(truth, noise) * (1 / variance if inverse_noise else variance**0.5)
     return replace(member(found.parameters), **{noise: scaled}), found
