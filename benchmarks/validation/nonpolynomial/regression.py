@@ -173,7 +173,7 @@ def _without_jumps(seen: Transitions, truth: System) -> Transitions:
         return seen
     spread = np.sqrt(_variances(truth, seen.x) * seen.step[:, None])
     left = np.abs(seen.y - flow(lambda x: np.asarray(truth.drift(x)), seen.x, seen.step))
-    return seen.take((left < OUTLIER * spread).all(axis=1))
+    return seen.take(np.asarray((left < OUTLIER * spread).all(axis=1)))
 
 
 def _variances(truth: System, x: Float[Array, "n d"]) -> Float[Array, "n d"]:

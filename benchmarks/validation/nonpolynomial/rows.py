@@ -38,7 +38,8 @@ CRITERIA = (
 )
 JUMP_COLUMNS = (
     Criterion("mean rate", "mean rate ÷ true"),
-    Criterion("components", "Gaussians"),
+    Criterion("mean rate off", "off by", 0.04),
+    Criterion("components", "Gaussians", 1.0),
     Criterion("variation of jumps", "variation of the mean jump with the state"),
 )
 
@@ -91,6 +92,8 @@ def joined(rows: Sequence[Row]) -> list[Row]:
         reference = best.get((row["system"], row["seed"], row["trajectories"]))
         if reference is not None and figures["drift"] is not None:
             figures["drift over reference"] = figures["drift"] / reference
+        if "mean rate" in figures:
+            figures["mean rate off"] = abs(figures["mean rate"] - 1)
         whole.append(row | {"figures": figures})
     return whole
 
@@ -155,7 +158,7 @@ def _cell(column: Criterion, experiment: Experiment, rows: Sequence[Row]) -> str
         return "not finite ✗"
     judged = column.figure != "drift over reference" or experiment.judged_by_references
     failed = judged and column.most is not None and not sum(values) / len(values) <= column.most
-    return mean_and_error(values) + " ✗" * failed
+    return _summary(values) + " ✗" * failed
 
 
 def _published_table(method: str, rows: Sequence[Row]) -> str:
@@ -168,9 +171,9 @@ def _published_table(method: str, rows: Sequence[Row]) -> str:
     for (experiment, trajectories), group in groups.items():
         assert experiment.published is not None
         constant = "mean a" in group[0]["figures"]
-        shown = [
-            _cell(Criterion(name, ""), experiment, group) for name in ("drift", "mean a" if constant else "a", "g")
-        ]
+        most = experiment.published
+        columns = [Criterion("drift", "", most.drift), Criterion("mean a" if constant else "a", "", most.noise)]
+        shown = [_cell(column, experiment, group) for column in (*columns, Criterion("g", ""))]
         drift, noise = ("--" if value is None else f"{value:g}" for value in experiment.published)
         lines.append(
             f"| {experiment.name} | {trajectories} | {len(group)} | {shown[0]} | {drift} | {shown[1]} | {shown[2]} "
@@ -185,11 +188,11 @@ def _references_table(rows: Sequence[Row]) -> str:
     headings = ["System", "trajectories", "seeds", "parametric", "regression", "logarithms", "angles", "reference"]
     lines = _head("Drift errors that the data allows", headings)
     for (experiment, trajectories), group in _groups(rows).items():
-        cells = [mean_and_error([row["parametric"] for row in group])]
+        cells = [_summary([row["parametric"] for row in group])]
         for name in ("plain", "logarithms", "angles"):
             errors = [row["regression"][name]["error"] for row in group if name in row["regression"]]
-            cells.append(mean_and_error(errors) if errors else "--")
-        cells.append(mean_and_error([reference_error(row) for row in group]))
+            cells.append(_summary(errors) if errors else "--")
+        cells.append(_summary([reference_error(row) for row in group]))
         lines.append(f"| {experiment.name} | {trajectories} | {len(group)} | {' | '.join(cells)} |")
     words = f"reference: the least of the regressions and {PARAMETRIC_ALLOWANCE} × parametric."
     return "\n".join([*lines, "", words])
@@ -202,6 +205,10 @@ def _words(method: str, rows: Sequence[Row]) -> str:
         said = "; ".join(row["warnings"]) or "no warning"
         lines.append(f"- {row['system']}, seed {row['seed']}: {row['form']}. {said}")
     return "\n".join(lines) if rows else ""
+
+
+def _summary(values: Sequence[float]) -> str:
+    return mean_and_error(values) if len(values) > 1 else f"{values[0]:.4g}"
 
 
 def _head(title: str, headings: Sequence[str]) -> list[str]:

@@ -111,7 +111,7 @@ def fit_parameters(
         values = {name: getattr(truth, name) * float(np.exp(log)) for name, log in zip(names, logs, strict=True)}
         return replace(truth, **values)
 
-    found = fit_flow(lambda logs, x: np.asarray(member(logs).drift(x)), np.zeros(len(names)), data.transitions(), truth)
+    found = fit_flow(lambda logs, x: np.asarray(member(logs).drift(x)), [0.0] * len(names), data.transitions(), truth)
     variance = float(np.mean(found.residuals[found.smooth] ** 2))
     scaled = getattr(truth, noise) * (1 / variance if inverse_noise else variance**0.5)
     return replace(member(found.parameters), **{noise: scaled}), found
