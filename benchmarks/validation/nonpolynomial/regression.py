@@ -14,7 +14,7 @@ from nke.systems import System
 FEATURES = 300
 LENGTHS = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 8.0, 15.0)  # standard deviations of the inputs
 RIDGES = 10.0 ** np.arange(-4.0, 6.1, 0.5)  # sums of squares are in units of the noise of one transition
-MOST_TRANSITIONS = 400_000  # more are thinned out: the Gram matrices are what takes the time
+MOST_TRANSITIONS = 100_000  # more are thinned out: the Gram matrices are what takes the time
 CHUNK = 20_000
 
 Array = np.ndarray

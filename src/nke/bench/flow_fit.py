@@ -13,6 +13,9 @@ from nke.systems import System
 
 Drift = Callable[[Float[np.ndarray, " p"], Float[np.ndarray, "n d"]], Float[np.ndarray, "n d"]]
 OUTLIER = 4.5  # standard deviations of one step's noise beyond which a step is taken for one with a jump
+# Of the median: where relative noise vanishes, a step has the noise that other coordinates bring. On DynGMA's Lorenz
+# the error was 0.0001 with this floor and 0.0008 with a hundredth of it.
+LEAST_NOISE = 0.1
 
 
 class FlowFit(NamedTuple):
@@ -60,10 +63,10 @@ def fit_flow(
 ) -> FlowFit:
     """Fits the parameters of a drift to where steps end, weighted by the true noise.
 
-        min Σ |(y − φ_h(x; parameters)) / √(a(x) h)|²  over the coordinates with noise and the steps without a jump
+        min Σ |(y − φ_h(x; parameters)) / √(⟨a⟩ h)|²  over the coordinates with noise and the steps without a jump
 
-    φ is the flow of the drift, so that a step may be coarse. Whether a step has a jump is told by its residual at
-    ``start``, the true parameters: a reference may know them.
+    φ is the flow of the drift, so that a step may be coarse, and ⟨a⟩ the mean of a along the true flow. Whether a step
+    has a jump is told by its residual at ``start``, the true parameters: a reference may know them.
 
     Args:
         drift: The family: drift of parameters and states.
@@ -75,20 +78,29 @@ def fit_flow(
     Returns:
         The parameters and the residuals.
     """
-    spread = np.sqrt(np.diagonal(np.asarray(truth.diffusion(seen.x)), axis1=1, axis2=2) * seen.step[:, None])
+    begin = np.asarray(start, float)
+    spread = _step_deviations(lambda x: drift(begin, x), seen, truth)
     noisy = spread.max(axis=0) > 0
-    scale = np.maximum(spread[:, noisy], 1e-3 * np.median(spread[:, noisy], axis=0))  # relative noise vanishes at 0
+    scale = np.maximum(spread[:, noisy], LEAST_NOISE * np.median(spread[:, noisy], axis=0))
 
     def residuals(parameters: np.ndarray, part: Any = slice(None)) -> np.ndarray:
         end = flow(lambda x: drift(parameters, x), seen.x[part], seen.step[part])
         return (seen.y[part] - end)[:, noisy] / scale[part]
 
-    begin = np.asarray(start, float)
     smooth = np.full(len(seen), True)
     if truth.has_jumps:
         smooth = np.abs(residuals(begin)).max(axis=1) < outlier
     found = least_squares(lambda p: residuals(p, smooth).ravel(), begin, x_scale=np.maximum(np.abs(begin), 0.1)).x
     return FlowFit(found, residuals(found), smooth)
+
+
+def _step_deviations(
+    drift: Callable[[np.ndarray], np.ndarray], seen: Transitions, truth: System
+) -> Float[np.ndarray, "n d"]:
+    """Computes √(⟨a⟩ h) of each coordinate, with a averaged along the flow by Simpson's rule."""
+    places = [seen.x, flow(drift, seen.x, seen.step / 2), flow(drift, seen.x, seen.step)]
+    at = [np.diagonal(np.asarray(truth.diffusion(x)), axis1=1, axis2=2) for x in places]
+    return np.sqrt((at[0] + 4 * at[1] + at[2]) / 6 * seen.step[:, None])
 
 
 def fit_parameters(
