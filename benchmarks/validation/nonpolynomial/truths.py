@@ -12,7 +12,7 @@ from nke.arrays import Array, namespace
 from nke.mixtures import GaussianMixture
 from nke.systems import Lorenz
 from nke.systems.base import System
-from nke.systems.euler_maruyama import EulerMaruyamaScheme
+from nke.systems.euler_maruyama import EulerMaruyamaScheme, FineStepped, fine_steps
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,15 @@ class JumpingOscillator(EulerMaruyamaScheme):
 
 
 @dataclass(frozen=True)
-class TankReactor(EulerMaruyamaScheme):
+class TankReactor(FineStepped):
     """A continuous stirred tank with an exothermic reaction of Arrhenius kinetics: conversion x, temperature θ.
 
         dx = (−x + r) dt + noise₁ dW₁,  dθ = (−(1 + cooling) θ + heat r) dt + noise₂ dW₂,
         r = damkohler (1 − x) exp(θ/(1 + θ/activation)),  dW₁ dW₂ = correlation dt
 
     These are the dimensionless equations of Uppal, Ray and Poore (1974). With the defaults the tank ignites and goes
-    out in turns, with a period of 3.5; the temperature rises from 2 to 6.5 within five recorded steps.
+    out in turns, with a period of 3.5; the temperature rises from 2 to 6.5 within five recorded steps. It is simulated
+    by Heun's method, of weak order two under constant noise: Euler's is off by one or two per cent where it ignites.
     """
 
     damkohler: float = 0.15
@@ -105,6 +106,14 @@ class TankReactor(EulerMaruyamaScheme):
 
     def initial(self, trajectories: int, rng: np.random.Generator) -> Float[np.ndarray, "trajectories d"]:
         return rng.uniform([0.5, 1.0], [0.9, 3.0], (trajectories, 2))
+
+    def advance(self, x: Float[np.ndarray, "m d"], step: float, rng: np.random.Generator) -> Float[np.ndarray, "m d"]:
+        count, h = fine_steps(step, self.dt)
+        root = math.sqrt(h) * np.asarray(self.noise_matrix(np.zeros(2))).T
+        for _ in range(count):
+            kick, slope = rng.standard_normal(x.shape) @ root, np.asarray(self.drift(x))
+            x = x + h / 2 * (slope + np.asarray(self.drift(x + h * slope + kick))) + kick
+        return x
 
 
 @dataclass(frozen=True)
