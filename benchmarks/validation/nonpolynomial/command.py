@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.validation.nonpolynomial.experiments import EXPERIMENTS
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     for seed in seeds:
         for name in options.systems:
             experiment = EXPERIMENTS[name].quick() if options.quick else EXPERIMENTS[name]
+            experiment = replace(experiment, trajectories=options.trajectories or experiment.trajectories)
             for method in methods:
                 if (name, seed, method, experiment.trajectories) in done:
                     continue
@@ -50,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--first-seed", type=int, default=200)
     parser.add_argument("--quick", action="store_true", help="small data: does everything run?")
+    parser.add_argument("--trajectories", type=int, help="of the training set, instead of each system's own number")
     parser.add_argument("--method", choices=[*METHODS, TRUTH, REFERENCES], default="automatic")
     parser.add_argument("--output", type=Path, help="file to which each row is appended as a JSON line")
     parser.add_argument("--table", type=Path, metavar="FILE", help="print the tables of a file and measure nothing")

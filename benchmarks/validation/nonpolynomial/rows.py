@@ -147,7 +147,8 @@ def _main_table(title: str, rows: Sequence[Row], columns: Sequence[Criterion]) -
     for (experiment, trajectories), group in _groups(rows).items():
         cells = [_cell(column, experiment, group) for column in columns]
         lines.append(f"| {experiment.name} | {trajectories} | {len(group)} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "✗: above what it may be."])
+    notes = dict.fromkeys(f"{each.name}: {each.note}." for each, _ in _groups(rows) if each.note)
+    return "\n".join([*lines, "", "✗: above what it may be.", *notes])
 
 
 def _cell(column: Criterion, experiment: Experiment, rows: Sequence[Row]) -> str:

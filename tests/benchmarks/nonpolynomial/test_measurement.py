@@ -94,6 +94,19 @@ def test_the_command_measures_what_is_missing_and_goes_on(tmp_path, monkeypatch)
     assert asked[2:] == [("pendulum", 200, "truth")]  # what failed is measured again
 
 
+def test_the_size_can_be_chosen(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        command,
+        "measure",
+        lambda experiment, *_: (
+            sizes.append(experiment.trajectories) or {"error": "-", "method": "truth", "system": "pendulum", "seed": 0}
+        ),
+    )
+    command.main(["--systems", "lorenz-tenth", "--trajectories", "512", "--seeds", "1", "--method", "truth"])
+    assert set(sizes) == {512}
+
+
 def test_unknown_systems_are_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["--systems", "weather"])
