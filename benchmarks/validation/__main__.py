@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from benchmarks.validation import (
     biases,
+    budget,
     cost,
     decisions,
     forms,
@@ -13,6 +14,7 @@ from benchmarks.validation import (
     gas_learned,
     jump_rule,
     long_path,
+    nonpolynomial,
     reading,
     recovery,
 )
@@ -36,11 +38,17 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "gas": (gas.main, "the rarefied gas against its physics, one simulator against another"),
     "gas-learned": (gas_learned.main, "the rarefied gas as it is learned"),
     "reading": (reading.main, "how long nke.read takes beside pandas"),
+    "nonpolynomial": (nonpolynomial.main, "systems whose laws are no polynomials; has options, see its --help"),
+    "budget": (budget.main, "what a fit costs beside Euler–Maruyama's; has options, see its --help"),
 }
+WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {"nonpolynomial": nonpolynomial.main, "budget": budget.main}
 
 
 def main(arguments: list[str]) -> None:
-    """Runs the parts that were named, or all of them."""
+    """Runs the parts that were named, or all of them; a part with options takes all that follows its name."""
+    if arguments and arguments[0] in WITH_OPTIONS:
+        WITH_OPTIONS[arguments[0]](arguments[1:])
+        return
     width = max(map(len, PARTS))
     parser = argparse.ArgumentParser(
         "python -m benchmarks.validation",

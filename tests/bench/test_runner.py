@@ -38,7 +38,7 @@ def test_every_system_and_method_is_planned_once():
     assert {task.method for task in tasks} == set(methods())
     assert len({task[:3] for task in tasks}) == len(tasks) == 2 * len(systems) * len(methods())
     with pytest.raises(ValueError, match="expected systems among lorenz"):
-        plan(TINY, 1, ["pendulum"])
+        plan(TINY, 1, ["weather"])
 
 
 def test_a_rerun_skips_what_is_done_and_repairs_a_torn_line(tmp_path, monkeypatch):

@@ -36,6 +36,14 @@ def test_every_part_is_listed(capsys):
     assert all(f"  {name} " in listed for name in validation.PARTS)
 
 
+def test_a_part_with_options_takes_all_that_follows_its_name(ran, monkeypatch):
+    given = []
+    monkeypatch.setattr(validation, "WITH_OPTIONS", {"four": given.append})
+    validation.main(["four", "--seeds", "2"])
+    assert given == [["--seeds", "2"]]
+    assert ran == []
+
+
 def test_means_have_their_standard_errors(capsys):
     assert mean_and_error([1.0, 3.0]) == "2 ± 1"
     print_rows("a line", [{"slope": 1.0}, {"slope": 3.0}], {"slope": "≤ 3"})

@@ -64,7 +64,7 @@ def run_task(task: Task) -> Outcome:
     record |= {"configuration": task.configuration, "versions": versions()}
     paths = None
     try:
-        with warnings.catch_warnings(), nullcontext() if task.protocol.steps else _nothing_compiled_before():
+        with warnings.catch_warnings(), nullcontext() if task.protocol.steps else nothing_compiled_before():
             warnings.simplefilter("ignore")  # what they say is measured
             data = simulate(case, task.protocol, task.seed)
             figures, paths = (_oracle if task.method == ORACLE else _method)(task, case, data)
@@ -81,7 +81,7 @@ def run_task(task: Task) -> Outcome:
 
 
 @contextmanager
-def _nothing_compiled_before() -> Iterator[None]:
+def nothing_compiled_before() -> Iterator[None]:
     """Compilation is timed, so nothing is taken from a cache on disk or from an earlier cell of the same process."""
     cached = jax.config.values["jax_enable_compilation_cache"]
     jax.config.update("jax_enable_compilation_cache", False)

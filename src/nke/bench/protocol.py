@@ -49,6 +49,7 @@ class Case:
     parametric: Callable[[Trajectories], System] | None = None  # maximum likelihood of the true family
     raw: bool = False  # learn and compare in raw coordinates instead of z-scored ones
     most_train: int | None = None
+    by_default: bool = True  # whether it is run where no systems are named
     plane: tuple[int, int] = (0, 1)  # the coordinates whose joint density is drawn
     paper: Mapping[str, Printed] = field(default_factory=dict)  # by method
     labels: Mapping[str, str] = field(default_factory=dict)  # of methods that are called otherwise here

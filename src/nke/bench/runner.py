@@ -22,7 +22,7 @@ def plan(
 ) -> list[Task]:
     """Lists the cells seed by seed, so that a run that is broken off leaves whole tables over fewer seeds."""
     known = cases()
-    systems = _known(systems, list(known), "systems")
+    systems = _known(systems or [name for name, case in known.items() if case.by_default], list(known), "systems")
     chosen = _known(chosen, list(methods()), "methods")
     return [
         Task(system, method, seed, protocol, keep_paths=seed == 0)

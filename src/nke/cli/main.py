@@ -82,7 +82,7 @@ def bench(
         "nke-bench"
     ),
     quick: Annotated[bool, typer.Option("--quick", help="Small budget, one seed: does everything run?")] = False,
-    systems: Annotated[str | None, typer.Option(help="Names separated by commas; all by default.")] = None,
+    systems: Annotated[str | None, typer.Option(help="Names separated by commas; the paper's by default.")] = None,
     methods: Annotated[str | None, typer.Option(help="Names separated by commas; all by default.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; 5, or 1 with --quick.")] = None,
     jobs: Annotated[int, typer.Option(help="Cells to run in parallel; -1: one for each core.")] = -1,
