@@ -15,6 +15,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
 
+from nke.errors import DivergenceError
+
 WEAK = 1e-3  # precision of parameters that belong to no group, which are of order one
 
 
@@ -119,7 +121,7 @@ def _at(
     scale = 1 / np.sqrt(each[on])
     whole = scale[:, None] * information[np.ix_(on, on)] * scale
     whole[np.diag_indices_from(whole)] += 1
-    factor = cho_factor(whole, lower=True, check_finite=False)
+    factor = _factor(whole)
     values = np.zeros(len(linear))
     values[on] = scale * cho_solve(factor, scale * linear[on], check_finite=False)
     inverse = cho_solve(factor, np.eye(len(whole)), check_finite=False)
@@ -129,6 +131,16 @@ def _at(
     effective = np.bincount(grouped[free], 1 - np.diag(inverse)[free], count)
     norms = np.bincount(grouped[free], values[on][free] ** 2, count)
     return Penalised(values, precisions, float(evidence), effective), norms
+
+
+def _factor(whole: Float[np.ndarray, "p p"]) -> tuple[Float[np.ndarray, "p p"], bool]:
+    """The Cholesky factor; sums in single precision may leave negative eigenvalues, which a small ridge lifts."""
+    for ridge in (0.0, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4):
+        try:
+            return cho_factor(whole + ridge * np.diag(np.diag(whole)), lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+    raise DivergenceError("the information about the parameters is not positive definite")
 
 
 def parameter_precisions(groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"]) -> Float[np.ndarray, " p"]:
