@@ -187,7 +187,8 @@ class InitialModel:
         sample = self.sample
         speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
         scale, inputs = float32(np.where(speed > 0, speed, 1.0)), sample.x.shape[1]
-        drift = DriftNetwork(scale, **self._sizes(form), degree=form.degree, inputs=inputs, key=key)
+        shape = {"degree": form.degree, "inputs": inputs, "pairs": sample.pairs}
+        drift = DriftNetwork(scale, **self._sizes(form), **shape, key=key)
         coefficients = self.regression(form.noise).coefficients(form.degree, midpoint=not form.networks)
         return drift.starting_from(*map(float32, coefficients))
 
@@ -271,7 +272,8 @@ class InitialModel:
         near_zero = sample.near_zero if form.networks else self.rules.near_zero_polynomial * sample.near_zero
         start, origin, size = map(float32, (factor(noise), sample.origin, near_zero))
         noisy = None if self.constraint is None else self.constraint.free
-        return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, key=key)
+        angles = tuple(sorted(column for pair in sample.pairs for column in pair))
+        return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, angles=angles, key=key)
 
 
 def initial_generator(

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from nke.data import Coordinates, Transitions
+from nke.data.transforms import Periodic
 from nke.errors import InputError
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
@@ -20,14 +21,14 @@ def kinematic_constraint(
     coordinates: Coordinates,
     rules: SelectionRules,
 ) -> KinematicConstraint | None:
-    """Builds what is known, dx_p = x_v dt, in the coordinates of training.
+    """Builds what is known, dx_p = x_v dt and which columns are angles, in the coordinates of training.
 
     Args:
         kinetic: Positions with their velocities.
         invariant: Coordinates on which the law does not depend.
         names: Of all coordinates.
         some: Transitions that it is compared with.
-        coordinates: Those of training.
+        coordinates: Those of training, which know the angles.
         rules: How much the speeds may differ.
 
     Returns:
@@ -36,7 +37,8 @@ def kinematic_constraint(
     Raises:
         InputError: If names are not there, or the data moves otherwise.
     """
-    if not kinetic and not invariant:
+    angles = {i: t.period for i, t in enumerate(coordinates.transforms) if isinstance(t, Periodic)}
+    if not kinetic and not invariant and not angles:
         return None
     for option, used in (("kinetic", [*kinetic, *kinetic.values()]), ("invariant", invariant)):
         if unknown := [name for name in used if name not in names]:
@@ -55,7 +57,12 @@ def kinematic_constraint(
     slope, offset = (unit * side[velocities] / scale[positions] for side in (scale, coordinates.shift))
     fixed = (Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
     still = tuple(names.index(name) for name in invariant)
-    return KinematicConstraint(tuple(positions), tuple(velocities), still, len(names), *fixed)
+    known = tuple(positions), tuple(velocities), still, len(names), *fixed
+    if not angles:
+        return KinematicConstraint(*known)
+    turning, per_period = list(angles), 2 * np.pi / np.array(list(angles.values()))
+    turns = (Fixed(jnp.asarray(per_period * side[turning], jnp.float32)) for side in (scale, coordinates.shift))
+    return KinematicConstraint(*known, tuple(turning), *turns)
 
 
 def likely_positions(some: Transitions, names: Sequence[str], rules: SelectionRules) -> dict[str, str]:

@@ -26,6 +26,12 @@ class SelectionRules:
         100_000, "how many transitions the tests, starting values and polynomial fits look at", "cost only"
     )
 
+    # In which coordinates is the law learned?
+    coordinate_transitions: int = _rule(50_000, "how many transitions the choice of coordinates looks at", "cost only")
+    coordinate_gain_errors: float = _rule(
+        2.0, "standard errors by which the logarithm of a positive column must predict better", "a level of 2 %"
+    )
+
     # Are there jumps?
     jump_kurtosis: float = _rule(
         0.45,
