@@ -111,7 +111,7 @@ class TestCoordinates:
             self.COORDINATES.drift_back([0.0, 0.0], [1.0, 1.0])
 
     def test_out_of_the_domain(self):
-        with pytest.raises(InputError, match="coordinate 1 between 0 and 4.*got 4 at state 1; leave"):
+        with pytest.raises(InputError, match=r"coordinate 1 between 0 and 4.*got 4 at state 1; leave"):
             self.COORDINATES.to([[1.0, 1.0], [1.0, 4.0]])
 
     def test_one_transform_for_each_coordinate(self):

@@ -82,8 +82,8 @@ class Coordinates:
     def zscore(cls, data: Trajectories, transforms: Sequence[Transform] | None = None) -> "Coordinates":
         """Scales to mean 0 and (population) standard deviation 1 over the observed rows, and to speeds of order one.
 
-        A constant coordinate is scaled by its own size (by 1 if it is zero), with a warning. An angle keeps its zero and
-        is scaled to radians.
+        A constant coordinate is scaled by its own size (by 1 if it is zero), with a warning. An angle keeps its zero
+        and is scaled to radians.
 
         Args:
             data: The trajectories.
@@ -229,7 +229,7 @@ class Coordinates:
             z: Dimensionless states, shape (..., d).
 
         Returns:
-            x = T⁻¹(shift + scale z), of the same shape; an angle that is not wrapped without the turns that ``to`` took.
+            x = T⁻¹(shift + scale z), of the same shape; angles that count turns lack those that ``to`` took.
 
         Example:
             >>> nke.Coordinates([10.0], [2.0], 0.5).back([2.0])

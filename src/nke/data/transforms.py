@@ -113,7 +113,7 @@ class Transform(abc.ABC):
         Returns:
             The mean, by Gauss–Hermite quadrature unless it has a closed form.
         """
-        return _expectation(self.back, self.to(x) + _float64(mean), variance) - x
+        return _expectation(self.back, self.to(x) + _float64(mean), variance) - _float64(x)
 
     def mean_first(self, x: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Column:
         """Computes E[x'(T(x) + δ)] for a Gaussian δ.
@@ -217,7 +217,7 @@ class Log(Transform):
 
     def displacement(self, dx: ArrayLike, x: ArrayLike) -> Column:
         """Computes log(1 + dx/x), as ``Transform.displacement``."""
-        return np.log1p(_float64(dx) / x)
+        return np.log1p(_float64(dx) / _float64(x))
 
     def inside(self, x: ArrayLike) -> Bool[np.ndarray, "*batch"]:
         """Tells which values are positive, as ``Transform.inside``."""
@@ -401,4 +401,4 @@ def _expectation(function: Callable[[Column], Column], mean: Column, variance: A
     """E[function(u)] for u from N(mean, variance), by Gauss–Hermite quadrature."""
     points, weights = np.polynomial.hermite_e.hermegauss(nodes)
     deviation = np.sqrt(np.maximum(_float64(variance), 0.0))
-    return function(mean[..., None] + deviation[..., None] * points) @ (weights / weights.sum())
+    return function(np.expand_dims(mean, -1) + deviation[..., None] * points) @ (weights / weights.sum())

@@ -39,9 +39,7 @@ def choose_coordinates(
     """
     chosen, evidence, gains = dict(known), {}, {}
     lowest = data.observed_states.min(axis=0)
-    open_columns = [
-        i for i, name in enumerate(data.names) if lowest[i] > 0 and name not in known and name not in fixed
-    ]
+    open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and name not in known and name not in fixed]
     if open_columns:
         comparison = _Comparison.of(data, seed, rules)
         for i in open_columns:
@@ -97,9 +95,10 @@ def angle_hints(data: Trajectories, known: Mapping[str, Transform]) -> list[Deci
     for i, name in enumerate(data.names):
         span = float(np.ptp(data.observed_states[:, i]))
         far = moved[:, i] > span / 2
-        if name not in known and far.sum() >= 3 and moved[far, i].mean() > 0.8 * span and far.mean() < 0.5:
-            if np.median(moved[~far, i]) < 0.1 * span:
-                found[name] = _likely_period(span)
+        if name in known or far.sum() < 3 or far.mean() > 0.5:
+            continue
+        if moved[far, i].mean() > 0.8 * span and np.median(moved[~far, i]) < 0.1 * span:
+            found[name] = _likely_period(span)
     if not found:
         return []
     return [
@@ -143,9 +142,12 @@ class _Comparison:
         order = np.random.default_rng(seed).permutation(group.max() + 1)
         return cls(seen, group, order[group] % folds, degree)
 
-    def gain(self, column: int) -> Estimate:
-        """Nats per transition by which the logarithm of a column predicts better, with a standard error over groups."""
-        gain = self._log_density(column, Log()) - self._log_density(column, Plain())
+    def gain(self, column: int, most: float = 5.0) -> Estimate:
+        """Nats per transition by which the logarithm of a column predicts better, with a standard error over groups.
+
+        No transition counts for more than ``most``: far out, a regression may miss by thousands of nats.
+        """
+        gain = np.clip(self._log_density(column, Log()) - self._log_density(column, Plain()), -most, most)
         sums, counts = (np.bincount(self.group, weights) for weights in (gain, None))
         mean, groups = float(gain.mean()), max(len(counts), 2)
         error = np.sqrt(np.sum((sums - counts * mean) ** 2) * groups / (groups - 1)) / len(gain)

@@ -26,7 +26,7 @@ def fit(
     coordinates: Coordinates | None = None,
     positive: Sequence[str] | None = None,
     periodic: Sequence[str] | Mapping[str, float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    bounds: Mapping[str, Sequence[float]] | None = None,
     checkpoint: str | Path | None = None,
     progress: ProgressOption = None,
 ) -> FitResult:

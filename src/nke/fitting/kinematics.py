@@ -1,6 +1,7 @@
 """What the user knows of the coordinates, by name, held against the data."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -55,14 +56,16 @@ def kinematic_constraint(
         _check_speed(some, p, v, names, rules.kinematic_speed_error)
     scale, unit = coordinates.scale, coordinates.time_unit
     slope, offset = (unit * side[velocities] / scale[positions] for side in (scale, coordinates.shift))
-    fixed = (Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
+    fixed = tuple(Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
     still = tuple(names.index(name) for name in invariant)
-    known = tuple(positions), tuple(velocities), still, len(names), *fixed
+    known = KinematicConstraint(tuple(positions), tuple(velocities), still, len(names), fixed[0], fixed[1])
     if not angles:
-        return KinematicConstraint(*known)
+        return known
     turning, per_period = list(angles), 2 * np.pi / np.array(list(angles.values()))
-    turns = (Fixed(jnp.asarray(per_period * side[turning], jnp.float32)) for side in (scale, coordinates.shift))
-    return KinematicConstraint(*known, tuple(turning), *turns)
+    frequency, phase = (
+        Fixed(jnp.asarray(per_period * side[turning], jnp.float32)) for side in (scale, coordinates.shift)
+    )
+    return replace(known, periodic=tuple(turning), frequency=frequency, phase=phase)
 
 
 def likely_positions(some: Transitions, names: Sequence[str], rules: SelectionRules) -> dict[str, str]:

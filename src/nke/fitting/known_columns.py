@@ -13,7 +13,7 @@ def known_columns(
     data: Trajectories,
     positive: Sequence[str] | None,
     periodic: Sequence[str] | Mapping[str, float] | None,
-    bounds: Mapping[str, tuple[float, float]] | None,
+    bounds: Mapping[str, Sequence[float]] | None,
     kinetic: Mapping[str, str] | None = None,
 ) -> dict[str, Transform]:
     """Finds the transforms of the columns that the user named.
@@ -67,7 +67,7 @@ def _names(named: Iterable[str] | None, option: str) -> list[str]:
 
 def _two(name: str, pair: Sequence[float]) -> Sequence[float]:
     if len(pair) != 2:
-        raise InputError(f"expected two bounds for {name!r}, but got {pair}; say bounds={{{name!r}: (0, 1)}}")
+        raise InputError(f"expected two bounds for {name!r}, but got {tuple(pair)}; say bounds={{{name!r}: (0, 1)}}")
     return pair
 
 

@@ -38,7 +38,7 @@ class SuitedCoordinates:
         coordinates: Coordinates | None,
         positive: Sequence[str] | None,
         periodic: Sequence[str] | Mapping[str, float] | None,
-        bounds: Mapping[str, tuple[float, float]] | None,
+        bounds: Mapping[str, Sequence[float]] | None,
         seed: int,
     ) -> "SuitedCoordinates":
         """Takes what the user says about the columns, and decides on the others where the method is a likelihood.

@@ -218,8 +218,8 @@ class Model:
         """The log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
 
         Where positions follow from their velocities it is the density of the other coordinates; where there is no noise
-        at all, of the state read with the resolution that the fit reports. An angle that is wrapped moves to the nearest
-        turn.
+        at all, of the state read with the resolution that the fit reports. An angle that is wrapped moves to the
+        nearest turn.
 
         Args:
             x_next: States at the end (..., d).
@@ -289,7 +289,8 @@ class Model:
     ) -> Float[np.ndarray, "paths times d"]:
         """Simulated paths.
 
-        Angles go round as in the data: they count whole turns, or are wrapped into its interval. Paths that become NaN or infinite are named in a warning and kept as they are.
+        Angles go round as in the data: they count whole turns, or are wrapped into its interval. Paths that become
+        NaN or infinite are named in a warning and kept as they are.
 
         Args:
             x0: Start states (M, d), one for each path; or one (d,) for all.

@@ -14,7 +14,6 @@ from nke.arrays import Array as AnyArray
 from nke.arrays import namespace
 from nke.operators.networks.mlp import sizes, zero_headed_mlp
 
-
 Pairs = tuple[tuple[int, int], ...]
 
 
