@@ -194,6 +194,8 @@ class Coordinates:
         """
         states = _float64(x)
         for i, transform in enumerate(self.transforms):
+            if transform.affine:
+                continue
             inside = transform.inside(states[..., i])
             if not inside.all():
                 place = np.unravel_index(int(np.argmin(inside)), inside.shape)
@@ -272,6 +274,8 @@ class Coordinates:
             array([0.5])
         """
         dx = _float64(dx)
+        if self._all_plain:
+            return dx / self.scale
         start = np.broadcast_to(self._states(x, dx), dx.shape)
         columns = zip(self.transforms, np.moveaxis(dx, -1, 0), np.moveaxis(start, -1, 0), strict=True)
         return np.stack([t.displacement(moved, here) for t, moved, here in columns], axis=-1) / self.scale
@@ -384,10 +388,14 @@ class Coordinates:
             return logp
         return logp + self._each("log_slope", self._states(x, logp))[..., chosen].sum(axis=-1)
 
+    @property
+    def _all_plain(self) -> bool:
+        return all(isinstance(transform, Plain) for transform in self.transforms)
+
     def _each(self, method: str, x: ArrayLike) -> Float64[np.ndarray, "*batch d"]:
         """A method of the transforms, column by column."""
         x = _float64(x)
-        if all(isinstance(transform, Plain) for transform in self.transforms) and method in ("to", "back"):
+        if self._all_plain and method in ("to", "back"):
             return x
         return np.stack([getattr(t, method)(x[..., i]) for i, t in enumerate(self.transforms)], axis=-1)
 
