@@ -140,7 +140,7 @@ class InitialModel:
     @property
     def likelier_noise(self) -> str:
         """Constant or relative noise, whichever explains better what a quadratic drift leaves."""
-        return "constant" if self._relative_gain < 0 else "relative"
+        return "relative" if self._relative_gain > 0 else "constant"  # 0 where all coordinates are angles
 
     def plausible_noise(self) -> list[str]:
         """Lists the forms of the noise worth a trial, the simplest first.
@@ -150,6 +150,8 @@ class InitialModel:
         if self.noiseless.any():
             return ["constant"] if self.noiseless.all() else ["constant", "plain"]
         gain, margin = self._relative_gain, self.rules.noise_form_gain
+        if gain == 0:  # angles only, which have no size that noise could be in proportion to
+            return ["constant", "plain"]
         return [*(["constant"] if gain < margin else []), "plain", *(["relative"] if gain > -margin else [])]
 
     def polynomial_forms(self, noise: str | None) -> list[ModelForm]:
