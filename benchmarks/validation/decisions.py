@@ -38,7 +38,7 @@ def _heavy(seed: int) -> dict[str, float]:
     generated = result.model.sample(states[:, 0], times, seed=seed)
     start = np.tile(states[:, 0], (REPLICATES, 1))
     truth = np.asarray(system.simulate(len(start), seed + 2000, times=times, initial=start).states)
-    runs, scale = truth.reshape(REPLICATES, *states.shape), result.model.coordinates.scale
+    runs, scale = truth.reshape(REPLICATES, *states.shape), result.model.coordinates.size
 
     def over_floor(view) -> float:
         floor = np.mean([wasserstein(view(run), view(states)).mean() for run in runs])

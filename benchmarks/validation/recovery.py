@@ -92,7 +92,7 @@ def run_seed(method: str, name: str, seed: int) -> dict[str, float]:
         best = recovery(BlackScholes.maximum_likelihood(data), system, test.states)
         row |= {"drift, parametric fit": best.drift.relative, "diffusion, parametric fit": best.diffusion.relative}
     measured = evaluate(result.model, test, seed=seed).ensemble
-    floor = _floor(name, seed, tuple(result.model.coordinates.scale.tolist()))
+    floor = _floor(name, seed, tuple(result.model.coordinates.size.tolist()))
     assert measured is not None  # systems record at common times
     for metric, value in measured._asdict().items():
         row |= {metric: value, f"{metric} over floor": value / getattr(floor, metric)}

@@ -10,6 +10,7 @@ _HOME = {
     "NkeError": "nke.errors",
     "Coordinates": "nke.data",
     "Trajectories": "nke.data",
+    "transforms": "nke.data",
     "files": "nke.files",
     "read": "nke.files",
     "write": "nke.files",
@@ -63,12 +64,13 @@ __all__ = [
     "read",
     "recovery",
     "systems",
+    "transforms",
     "write",
 ]
 
 if TYPE_CHECKING:
     from nke import baselines, errors, evaluation, files, mixtures, operators, plots, systems
-    from nke.data import Coordinates, Trajectories
+    from nke.data import Coordinates, Trajectories, transforms
     from nke.errors import NkeError
     from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
     from nke.files import read, write

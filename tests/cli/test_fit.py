@@ -1,6 +1,7 @@
 """``nke fit``: the method that is asked for, what it prints and keeps."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ import nke
 import nke.cli.fit
 import nke.fitting
 from command_line import refused, run
-from nke.cli.fit import chosen_method, known_structure
+from nke.cli.fit import chosen_method, known_columns, known_structure
 from nke.fitting import Likelihood
 from nke.fitting.training import default_schedule
 
@@ -26,6 +27,51 @@ def test_the_method_is_as_asked():
     usual = default_schedule(1, 4, nke.fitting.SelectionRules())
     assert replace(shorter, steps=usual.steps) == usual
     assert shorter.steps == 20
+
+
+def test_columns_are_as_named():
+    assert known_columns(None, None, None) == {}
+    asked = known_columns(["u", "v"], ["theta", "heading:360"], ["share:0:1", "a:b:-1:2.5"])
+    assert asked == {
+        "positive": ["u", "v"],
+        "periodic": {"theta": 2 * math.pi, "heading": 360.0},
+        "bounds": {"share": (0.0, 1.0), "a:b": (-1.0, 2.5)},
+    }
+
+
+def test_columns_reach_the_fit(recorded, fitted, tmp_path, monkeypatch):
+    asked = {}
+
+    def fit(data, method, **options):
+        asked.update(options)
+        return nke.FitResult.load(fitted)
+
+    monkeypatch.setattr(nke.fitting, "fit", fit)
+    options = ("--positive", "size", "--periodic", "theta", "--bounds", "share:0:1")
+    assert run("fit", recorded, "-o", tmp_path / "cells.nke", "--time", "hours", *options).exit_code == 0
+    assert asked["positive"] == ["size"]
+    assert asked["bounds"] == {"share": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--bounds", "share:0", "expected share:0:1"),
+        ("--bounds", "share:0:one", "got 'one' for a number"),
+        ("--periodic", "theta:turn", "got 'turn' for a number"),
+    ],
+)
+def test_columns_that_cannot_be_read(recorded, option, value, reason):
+    outcome = run("fit", recorded, option, value, "--time", "hours")
+    assert outcome.exit_code == 2
+    assert reason in " ".join(outcome.stderr.replace("│", " ").split())
+
+
+def test_a_column_that_is_not_positive(recorded, tmp_path):
+    asked = ("fit", recorded, "-o", tmp_path / "model.nke", "--time", "hours", "--positive", "size")
+    outcome = run(*asked)
+    assert outcome.exit_code == 1
+    assert "nke: expected 'size' greater than 0 in every row, but trajectory" in outcome.stderr
 
 
 def test_json_is_the_result_as_data(fit_outcome, fitted):

@@ -17,7 +17,7 @@ class TestDecisions:
         assert linear_fit.decision("networks").answer == "no"
 
     def test_an_unknown_topic_names_those_there_are(self, linear_fit):
-        with pytest.raises(InputError, match=r"one of data, jumps.*but got 'weather'"):
+        with pytest.raises(InputError, match=r"one of data, coordinates, jumps.*but got 'weather'"):
             linear_fit.decision("weather")
 
 

@@ -186,7 +186,7 @@ class TestFile:
     def test_header_is_json_with_versions_and_configuration(self, payload):
         metadata = header_of(payload)["__metadata__"]
         assert metadata["format"] == "nke-model"
-        assert metadata["format_version"] == "5"
+        assert metadata["format_version"] == "6"
         assert metadata["nke_version"] == version("nke")
         config = json.loads(metadata["config"])
         assert config["names"] == ["höhe", 'a "quoted" name']
@@ -205,6 +205,16 @@ class TestFile:
         np.testing.assert_array_equal(tensors["coordinates.scale"], [np.pi, 10.0])
         drift = make_model().generator.advection.drift
         np.testing.assert_array_equal(tensors["advection.drift.body.skip.weight"], drift.body.skip.weight)
+
+    def test_format_5_had_no_transforms(self, payload, tmp_path):
+        metadata, tensors = header_of(payload)["__metadata__"], parse_tensors(payload)
+        config = json.loads(metadata["config"])
+        assert config.pop("transforms") == [{"kind": "plain"}] * 2
+        metadata |= {"format_version": "5", "config": json.dumps(config)}
+        del metadata["digest"]
+        metadata["digest"] = digest(metadata, tensors)
+        (tmp_path / "older.nke").write_bytes(pack_tensors(tensors, metadata))
+        assert outputs(load(tmp_path / "older.nke")) == outputs(make_model())
 
     def test_no_pickle(self, saved, monkeypatch):
         def refuse(*arguments, **options):
@@ -277,10 +287,10 @@ class TestRefusals:
         )
         refused(pack_tensors(tensors, metadata), "digest", DamagedFileError)
 
-    @pytest.mark.parametrize("format_version", ["3", "0", "5.0", "6", ""])
+    @pytest.mark.parametrize("format_version", ["3", "0", "5.0", "7", ""])
     def test_other_format_version(self, payload, refused, format_version):
         metadata = header_of(payload)["__metadata__"] | {"format_version": format_version, "nke_version": "9.9"}
-        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads formats 4 and 5")
+        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads formats 4, 5 and 6")
 
     @pytest.mark.parametrize(
         ("path", "value", "error", "reason"),

@@ -182,3 +182,29 @@ class TestPlainGenerator:
         assert free is X
         law = GaussianMixture.point(X)
         assert generator.whole_displacement(law, X, 0.1) is law
+
+
+class TestAngles:
+    """Of an angle, the learned functions see cosine and sine of the user's radians."""
+
+    KNOWN = KinematicConstraint(
+        (2,), (1,), (3,), 4, *(Fixed(jnp.ones(1)) for _ in range(2)), (0, 3), *(Fixed(jnp.array([2.0, 0.5])),) * 2
+    )
+
+    @pytest.mark.parametrize("array", [np.asarray, jnp.asarray], ids=["NumPy", "JAX"])
+    def test_what_is_seen(self, array):
+        """Cosine in the place of the angle, sines behind; nothing of the angle that does not matter."""
+        x = np.array([[0.3, -0.5, 1.0, 0.75], [1.0, 2.0, 3.0, 4.0]], np.float32)
+        angle = 2 * x[:, 0] + 2
+        truth = np.stack([np.cos(angle), x[:, 1], x[:, 2], 0 * angle, np.sin(angle), 0 * angle], axis=1)
+        np.testing.assert_allclose(self.KNOWN.seen(array(x)), truth, atol=1e-6)
+        assert (self.KNOWN.inputs, self.KNOWN.pairs) == (6, ((0, 4), (3, 5)))
+
+    def test_structure_comes_back(self):
+        again = KinematicConstraint.from_configuration(self.KNOWN.configuration(), 4)
+        assert again.configuration() == self.KNOWN.configuration()
+        assert again.inputs == 6
+
+    def test_files_without_angles(self):
+        older = {"positions": [0], "velocities": [1], "invariant": []}
+        assert KinematicConstraint.from_configuration(older, 2).frequency is None

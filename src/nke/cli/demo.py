@@ -42,7 +42,7 @@ def run(output: Path, trajectories: int, seed: int) -> None:
 
 def _metrics(result: FitResult, system: DoubleWell, test, seed: int) -> Table:
     with progress_bar(None) as begin:
-        floor = oracle_floor(system, test, result.model.coordinates.scale, seed=seed + 2, progress=begin)
+        floor = oracle_floor(system, test, result.model.coordinates.size, seed=seed + 2, progress=begin)
         measured = evaluate(result.model, test, seed + 3, progress=begin).ensemble
     assert measured is not None  # the test set is an ensemble on common times
     table = Table(title=f"{TEST_TRAJECTORIES} simulated against {TEST_TRAJECTORIES} unseen paths, z-scored")

@@ -1,5 +1,6 @@
 """``nke fit``: from data to a model."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +46,24 @@ def fit(
     invariant: Annotated[
         str | None, typer.Option(help="Columns that the law does not depend on, as in x,y.", show_default=False)
     ] = None,
+    positive: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that is positive, learned as its logarithm; repeatable. By default decided from the data.",
+            show_default=False,
+        ),
+    ] = None,
+    periodic: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that is an angle, as in theta, or with its period, as in heading:360; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(help="Column that stays between two bounds, as in share:0:1; repeatable.", show_default=False),
+    ] = None,
     training_steps: Annotated[
         int | None,
         typer.Option(
@@ -74,6 +93,7 @@ def fit(
     known = known_structure(kinetic, invariant) | ({} if networks is None else {"networks": networks})
     if known and method != "likelihood":
         raise typer.BadParameter("expected --kinetic, --invariant and --networks only with --method likelihood")
+    columns_known = known_columns(positive, periodic, bounds)
     output = data.with_suffix(".nke") if output is None else output
     _require_folder(output)
     recorded = load_data(data, columns)
@@ -81,7 +101,7 @@ def fit(
 
     try:
         how = chosen_method(method, training_steps, recorded, known)
-        result = learn(recorded, how, jumps=jumps, seed=seed, checkpoint=checkpoint)
+        result = learn(recorded, how, jumps=jumps, seed=seed, checkpoint=checkpoint, **columns_known)
     except KeyboardInterrupt:
         if checkpoint is not None and any(checkpoint.glob("*")):
             note(f"the state of the fit is kept in {checkpoint}; the same command continues from there")
@@ -109,6 +129,29 @@ def known_structure(kinetic: str | None, invariant: str | None) -> dict[str, Any
     if invariant is not None:
         known["invariant"] = tuple(invariant.split(","))
     return known
+
+
+def known_columns(positive: list[str] | None, periodic: list[str] | None, bounds: list[str] | None) -> dict[str, Any]:
+    """Reads the options --positive, --periodic and --bounds as options of ``nke.fit``."""
+    known: dict[str, Any] = {"positive": list(positive)} if positive else {}
+    if periodic:
+        turns = [one.rpartition(":") if ":" in one else (one, "", str(2 * math.pi)) for one in periodic]
+        known["periodic"] = {name: _number(period, "--periodic", "theta or heading:360") for name, _, period in turns}
+    if bounds:
+        known["bounds"] = {}
+        for one in bounds:
+            name, *pair = one.rsplit(":", 2)
+            if len(pair) != 2 or not name:
+                raise typer.BadParameter(f"expected share:0:1, but got {one!r}", param_hint="--bounds")
+            known["bounds"][name] = tuple(_number(bound, "--bounds", "share:0:1") for bound in pair)
+    return known
+
+
+def _number(text: str, option: str, expected: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"expected {expected}, but got {text!r} for a number", param_hint=option) from error
 
 
 def chosen_method(name: str, steps: int | None, data: "Trajectories", known: dict[str, Any]) -> Any:

@@ -4,13 +4,14 @@ Inside, all trajectories lie end to end in one (R, d) array, so that every check
 one vectorised expression, whether the trajectories have equal lengths or not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float64
 from numpy.typing import ArrayLike
 
+from nke.data.transforms import Periodic, Transform
 from nke.data.transitions import Transitions
 from nke.data.validation import (
     Rows,
@@ -234,6 +235,58 @@ class Trajectories:
             for part in (slice(cut), slice(cut, None))
         )
         return train, held_out
+
+    def transformed(self, transforms: Sequence[Transform]) -> "Trajectories":
+        """Transforms every column, as ``nke.fit`` does before it learns.
+
+        Angles that are wrapped are unwrapped within each trajectory, to the nearest turn.
+
+        Args:
+            transforms: One of ``nke.transforms`` for each coordinate.
+
+        Returns:
+            Trajectories of the transformed columns, with names such as "log x".
+
+        Raises:
+            InputError: If a value is not in the domain of its transform; the message names the trajectory and the row.
+
+        Example:
+            >>> prices = nke.Trajectories([1.0, np.e], 0.1, names=["price"], units=["EUR"])
+            >>> prices.transformed([nke.transforms.Log()]).names
+            ('log price',)
+        """
+        rows = np.where(self._observed[:, None], self._rows, np.nan)
+        for i, transform in enumerate(transforms):
+            if not (inside := transform.inside(rows[:, i])).all():
+                raise InputError(self._outside(int(np.argmin(inside)), i, transform))
+            if not isinstance(transform, Periodic):
+                rows[:, i] = transform.to(rows[:, i])
+            elif transform.start is not None:
+                rows[:, i] = self._unwrapped(rows[:, i], transform.period)
+        names = [transform.name(name) for transform, name in zip(transforms, self.names, strict=True)]
+        units = [u if t.affine else "" for u, t in zip(self.units, transforms, strict=True)]
+        parts = (self._by_trajectory(rows), self._by_trajectory(self._times))
+        return type(self)(*parts, names, units, self.unit_of_time)
+
+    def _outside(self, row: int, column: int, transform: Transform) -> str:
+        trajectory = int(np.searchsorted(np.cumsum(self._lengths), row, side="right"))
+        first = int(self._lengths[:trajectory].sum())
+        return (
+            f"expected {self.names[column]!r} {transform.domain} in every row, but trajectory {trajectory} has "
+            f"{self._rows[row, column]:g} at row {row - first}; leave the row out, or say nothing of this column"
+        )
+
+    def _unwrapped(self, angle: Float64[np.ndarray, " R"], period: float) -> Float64[np.ndarray, " R"]:
+        """The angle with whole turns added, so that it moves by less than half a turn between observed rows."""
+        seen = np.flatnonzero(self._observed)
+        trajectory = np.repeat(np.arange(len(self)), self._lengths)[seen]
+        turns = np.concatenate([[0.0], -np.round(np.diff(angle[seen]) / period)])
+        first = np.concatenate([[True], trajectory[1:] != trajectory[:-1]])
+        total = np.cumsum(turns)
+        total -= np.repeat(total[first], np.diff(np.append(np.flatnonzero(first), len(seen))))
+        unwrapped = angle.copy()
+        unwrapped[seen] += period * total
+        return unwrapped
 
     def __repr__(self) -> str:
         shortest, longest = self._lengths.min(), self._lengths.max()

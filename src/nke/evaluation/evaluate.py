@@ -61,7 +61,7 @@ def evaluate(model: Model, data: Trajectories, seed: int = 0, progress: Progress
             return Evaluation(score, None)
         times = ensemble_times(data)
         generated = model.sample(data.initial, times, seed=seed, progress=begin)
-    scale = model.coordinates.scale
+    scale = model.coordinates.size
     return Evaluation(score, ensemble_metrics(generated / scale, np.asarray(data.states) / scale))
 
 

@@ -50,7 +50,7 @@ def oracle_floor(
     Args:
         system: The truth.
         data: Two or more of its trajectories, recorded at the same times without gaps.
-        scale: Units of the metrics, shape (d,), such as ``model.coordinates.scale``; those of the data by default.
+        scale: Units of the metrics, shape (d,), such as ``model.coordinates.size``; those of the data by default.
         replicates: How many ensembles of the size of the data to simulate, 2 or more.
         seed: Of the simulated paths.
         progress: Whether to show a bar; None: on a terminal; or a callback (see ``nke.progress``).

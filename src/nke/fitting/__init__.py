@@ -3,11 +3,12 @@
 from nke.fitting.batches import Blocks, Steps
 from nke.fitting.decisions import Decision, Estimate, division
 from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term
-from nke.fitting.fit import Method, fit
+from nke.fitting.fit import fit
 from nke.fitting.form import ModelForm
 from nke.fitting.initial_moments import moments_without_jumps
 from nke.fitting.initial_networks import initial_generator
 from nke.fitting.likelihood import Likelihood
+from nke.fitting.method import Method, StructuredMethod
 from nke.fitting.moment_matching import MomentMatching
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.result import FitResult
@@ -37,6 +38,7 @@ __all__ = [
     "SelectionRules",
     "StageCheckpoint",
     "Steps",
+    "StructuredMethod",
     "Term",
     "Trainer",
     "TrainingLog",

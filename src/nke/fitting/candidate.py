@@ -100,7 +100,7 @@ class Problem:
 
     def valid(self, steps: Steps) -> Bool[np.ndarray, " t"]:
         """Tells the transitions within the validity of a discrete model."""
-        return self.initial.likelier_regression.within_model_validity(self.visible(steps), np.asarray(steps.step))
+        return self.initial.likelier_regression.within_model_validity(np.asarray(steps.x), np.asarray(steps.step))
 
     def only_valid(self, steps: Steps) -> Steps:
         """Takes the transitions within the validity of a discrete model."""

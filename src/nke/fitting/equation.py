@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,10 @@ class Equation:
         origin: What the coordinates are counted from: their means where zero is far from the data, otherwise zeros.
         noise: The noise; None where it is a network.
         jumps: The jumps; None where there are none, or where they are a network.
+        periods: Periods of the coordinates that are angles; terms have their cosines and sines.
+
+    It is the law of the columns as they were learned: where a column was transformed, its name here is that of the
+    transformed one, such as "log x", and so are the states that the equation takes.
 
     Example:
         >>> [term.variables for term in result.equation.drift["x"]]
@@ -125,6 +129,7 @@ class Equation:
     origin: tuple[float, ...]
     noise: NoiseLaw | None = None
     jumps: JumpLaw | None = None
+    periods: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, x: ArrayLike) -> Float[np.ndarray, "*batch r"]:
         """Computes the drift.
@@ -142,6 +147,10 @@ class Equation:
         if states.shape[-1:] != (len(self.names),):
             raise InputError(f"expected states of shape (..., {len(self.names)}), but got {states.shape}")
         columns = dict(zip(self.names, np.moveaxis(states - np.array(self.origin), -1, 0), strict=True))
+        for name, period in self.periods.items():
+            angle = 2 * np.pi / period * columns[name]
+            columns[trigonometric("cos", name, period)] = np.cos(angle)
+            columns[trigonometric("sin", name, period)] = np.sin(angle)
         rows = [
             sum(
                 (term.coefficient * np.prod([columns[v] for v in term.variables], axis=0) for term in terms),
@@ -162,13 +171,14 @@ class Equation:
             2
         """
         variables = {name: self._variable(i) for i, name in enumerate(self.names)}
+        variables |= {v: v for terms in self.drift.values() for t in terms for v in t.variables if v not in variables}
         rows = []
         for name, terms in self.drift.items():
             words = [
                 f"{t.coefficient:+.4g} ({t.error:.1g}) {_product([variables[v] for v in t.variables])}".strip()
                 for t in terms
             ]
-            rows.append(f"d{name}/dt = {' '.join(words) or '0'}")
+            rows.append(f"d{' ' * (' ' in name)}{name}/dt = {' '.join(words) or '0'}")
         if self.noise is not None:
             rows.append(self._noise_line(self.noise))
         if self.jumps is not None:
@@ -193,7 +203,7 @@ class Equation:
             words = [
                 f"{t.coefficient:+.4g}\\,(\\pm {t.error:.1g})\\,"
                 + r"\,".join(
-                    self._latex_variable(self.names.index(v)) + (f"^{{{power}}}" if power > 1 else "")
+                    self._latex_variable(v) + (f"^{{{power}}}" if power > 1 else "")
                     for v, power in Counter(t.variables).items()
                 )
                 for t in terms
@@ -242,6 +252,7 @@ class Equation:
                 jumps["rate_error"],
                 tuple(JumpComponent(**_tuples(component)) for component in jumps["components"]),
             ),
+            dict(values.get("periods", {})),
         )
 
     def with_jump_components(self, kept: Sequence[int]) -> "Equation":
@@ -268,8 +279,13 @@ class Equation:
         """How a coordinate is written in a product."""
         return f"({self.names[i]} − {self.origin[i]:.4g})" if self.origin[i] else self.names[i]
 
-    def _latex_variable(self, i: int) -> str:
-        name = _latex_name(self.names[i])
+    def _latex_variable(self, variable: str) -> str:
+        for name, period in self.periods.items():
+            for function in ("cos", "sin"):
+                if variable == trigonometric(function, name, period):
+                    factor = "" if np.isclose(period, 2 * np.pi) else rf"\tfrac{{2\pi}}{{{period:g}}}"
+                    return rf"\{function}({factor}{_latex_name(name)})"
+        i, name = self.names.index(variable), _latex_name(variable)
         return f"({name} - {self.origin[i]:.4g})" if self.origin[i] else name
 
     def _noise_line(self, noise: NoiseLaw) -> str:
@@ -278,8 +294,9 @@ class Equation:
         volatility, learned = np.sqrt(np.diag(a)), np.flatnonzero(np.diag(a) > 0)
         words = []
         for i in learned:
-            size = f"·|{self.names[i]}|" if noise.kind == "relative" else ""
-            unit = _unit([self.units[i]] if noise.kind == "constant" else [], [f"√{self.unit_of_time}"])
+            relative = noise.kind == "relative" and self.names[i] not in self.periods
+            size = f"·|{self.names[i]}|" if relative else ""
+            unit = _unit([] if relative else [self.units[i]], [f"√{self.unit_of_time}"])
             deviation = error[i, i] / 2 / volatility[i]
             words.append(f"{self.names[i]} {volatility[i]:.4g} ({deviation:.1g}){size}{unit and ' ' + unit}")
         for i in learned:
@@ -316,6 +333,20 @@ def _figure(value: float, error: float) -> str:
     return f"{value:.3g} ({error:.1g})" if error else f"{value:.3g}"
 
 
+def trigonometric(function: str, name: str, period: float) -> str:
+    """Names the cosine or sine of an angle.
+
+    Args:
+        function: Either "cos" or "sin".
+        name: Of the angle.
+        period: A whole turn.
+
+    Returns:
+        The name, such as "sin angle"; with the period where that is not 2π.
+    """
+    return f"{function} {name}" if np.isclose(period, 2 * np.pi) else f"{function}(2π {name}/{period:g})"
+
+
 def coefficient_unit(numerator: str, variables: Sequence[str], unit_of_time: str) -> str:
     """Composes the unit of a coefficient of the drift.
 
@@ -346,7 +377,11 @@ def _unit(numerator: Sequence[str], denominator: Sequence[str]) -> str:
 
 def _product(factors: Sequence[str]) -> str:
     powers = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-    return "·".join(name + (str(n).translate(powers) if n > 1 else "") for name, n in Counter(factors).items())
+    return "·".join(
+        (f"({name})" if n > 1 and " " in name and not name.startswith("(") else name)
+        + (str(n).translate(powers) if n > 1 else "")
+        for name, n in Counter(factors).items()
+    )
 
 
 def _latex_name(name: str) -> str:

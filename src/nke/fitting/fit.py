@@ -1,49 +1,20 @@
 """The public entry: ``nke.fit``."""
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from nke.data import Coordinates, Trajectories
 from nke.errors import InputTypeError
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
+from nke.fitting.method import Method
 from nke.fitting.result import FitResult
+from nke.fitting.suited_coordinates import SuitedCoordinates
 from nke.fitting.training import FitRun
 from nke.progress import ProgressOption, progress_bar
-
-
-@runtime_checkable
-class Method(Protocol):
-    """A way to learn: ``Likelihood``, ``MomentMatching``, or one of ``nke.baselines``.
-
-    Example:
-        >>> isinstance(nke.Likelihood(), nke.fitting.Method), isinstance(nke.Schedule(), nke.fitting.Method)
-        (True, False)
-    """
-
-    def fit(self, data: Trajectories, coordinates: Coordinates, jumps: bool | None, run: FitRun) -> FitResult:
-        """Learns a law.
-
-        Args:
-            data: Recorded trajectories.
-            coordinates: Those of training.
-            jumps: Whether the law has jumps; None: decided from the data.
-            run: Seed, progress and checkpoint.
-
-        Returns:
-            The law and how it was found.
-
-        Example:
-            >>> class Known:  # a method of your own, here one that knows the law
-            ...     def fit(self, data, coordinates, jumps, run):
-            ...         return nke.FitResult(model, {}, {})
-            >>> nke.fit(data, Known(), progress=False).model.names
-            ('x',)
-        """
-        ...
 
 
 def fit(
@@ -53,17 +24,30 @@ def fit(
     jumps: bool | None = None,
     seed: int = 0,
     coordinates: Coordinates | None = None,
+    positive: Sequence[str] | None = None,
+    periodic: Sequence[str] | Mapping[str, float] | None = None,
+    bounds: Mapping[str, Sequence[float]] | None = None,
     checkpoint: str | Path | None = None,
     progress: ProgressOption = None,
 ) -> FitResult:
     """Learns drift, diffusion and jumps from trajectories.
+
+    A column that is positive may be learned as its logarithm, one between two bounds as its logit, and of an angle the
+    law sees cosine and sine, so that it is the same after a turn. The model always speaks of the columns as they are in
+    the data; only ``FitResult.equation`` is written for the transformed ones, "log x".
 
     Args:
         data: Recorded trajectories.
         method: How to learn; None: ``nke.Likelihood()``.
         jumps: Whether the law has jumps; None: decided from the data.
         seed: The same seed gives the same model.
-        coordinates: In which training runs; None: z-scored ones.
+        coordinates: In which training runs; None: z-scored ones. With None, and with ``nke.Likelihood``, columns that
+            are positive in the data are learned as logarithms where that predicts held-out transitions better.
+        positive: Names of columns that are positive, to be learned as logarithms. With a list, also an empty one,
+            nothing is decided from the data.
+        periodic: Names of columns that are angles, wrapped or not; a mapping of names to periods where these are not
+            2π.
+        bounds: Columns that stay between two bounds, ``{"share": (0, 1)}``.
         checkpoint: A folder that keeps the state of the fit: after an interruption the same call goes on where it
             stopped and gives the same model.
         progress: Whether to show a bar; None: on a terminal; or a callback, see ``nke.progress``.
@@ -81,6 +65,10 @@ def fit(
         >>> learned = nke.fit(recorded, nke.Likelihood(networks=False), jumps=False, progress=False)
         >>> learned.model.drift([[1.0]]).shape
         (1, 1)
+        >>> prices = nke.systems.GeometricBrownianMotion().simulate(32, seed=0)
+        >>> learned = nke.fit(prices, nke.Likelihood(networks=False), positive=["price"], jumps=False, progress=False)
+        >>> learned.equation.names, learned.model.names
+        (('log price',), ('price',))
     """
     if not isinstance(data, Trajectories):
         raise InputTypeError(
@@ -89,17 +77,18 @@ def fit(
         )
     began = time.perf_counter()
     method = Likelihood() if method is None else method
-    coordinates = Coordinates.zscore(data) if coordinates is None else coordinates
+    suited = SuitedCoordinates.of(data, method, coordinates, positive, periodic, bounds, seed)
+    coordinates = suited.coordinates
     store = None
     if checkpoint is not None:
         seen = data.transitions()
-        scaling = (coordinates.shift, coordinates.scale, coordinates.time_unit)
+        scaling = (coordinates.shift, coordinates.scale, coordinates.time_unit, coordinates.transforms)
         store = Checkpoint(
             checkpoint,
             fingerprint(seen.x, seen.y, seen.step, method, getattr(method, "rules", None), jumps, seed, *scaling),
         )
     with progress_bar(progress) as begin, compilation_clock() as compilation:
-        result = method.fit(data, coordinates, jumps, FitRun(seed, begin, store))
+        result = suited.fit(data, method, jumps, FitRun(seed, begin, store))
     result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
     result.timings["total"] = time.perf_counter() - began
     result.timings["compilation"] = compilation.seconds

@@ -54,15 +54,17 @@ class TransitionSample:
     """Some transitions in the coordinates of training, as the law to be learned sees them.
 
     Attributes:
-        x: States; coordinates on which the law does not depend are zero.
+        states: States; coordinates on which the law does not depend are zero.
+        x: The states as the law sees them: of angles cosine and sine.
+        pairs: Columns of x that are cosine and sine of one angle.
         displacement: Displacements of the coordinates that are learned.
         step: Times between.
         typical_step: Their median.
         free: Indices of the coordinates that are learned.
         deviation: Standard deviations of these.
-        origin: The user's zero.
-        near_zero: Size below which a state counts as zero.
-        amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it.
+        origin: The user's zero, for each column of x; 0 for cosines and sines.
+        near_zero: Size below which a state counts as zero, likewise; 1 for cosines and sines.
+        amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it; 1 for angles.
     """
 
     def __init__(
@@ -74,20 +76,28 @@ class TransitionSample:
     ):
         x = coordinates.to(transitions.x)
         self._constraint = constraint
+        self.pairs = () if constraint is None else constraint.pairs
         self.free: Int[np.ndarray, " r"] = (
             np.arange(coordinates.dimension) if constraint is None else np.array(constraint.free)
         )
         self.deviation = x.std(axis=0)[self.free]
-        self.x: Float[np.ndarray, "t d"] = self.visible(x)
+        still = () if constraint is None else constraint.invariant
+        self.states: Float[np.ndarray, "t d"] = x * ~np.isin(np.arange(x.shape[1]), still)
+        self.x: Float[np.ndarray, "t n"] = self.visible(x)
         self.displacement: Float[np.ndarray, "t r"] = coordinates.displacement_to(transitions.displacement)[
             :, self.free
         ]
         self.step: Float[np.ndarray, " t"] = coordinates.step_to(transitions.step)
         self.typical_step = float(np.median(self.step))
-        self.origin, self.near_zero = near_zero(self.x, coordinates, near_zero_share)
-        self.amplitude = np.sqrt(self.near_zero**2 + (self.x - self.origin) ** 2)[:, self.free]
+        origin, size = near_zero(self.states, coordinates, near_zero_share)
+        self.amplitude = np.sqrt(size**2 + (self.states - origin) ** 2)
+        turning = [cosine for cosine, _ in self.pairs]
+        origin[turning], size[turning], self.amplitude[:, turning] = 0.0, 1.0, 1.0
+        self.amplitude = self.amplitude[:, self.free]
+        sines = len(self.pairs)
+        self.origin, self.near_zero = np.append(origin, np.zeros(sines)), np.append(size, np.ones(sines))
 
-    def visible(self, x: Float[np.ndarray, "t d"]) -> Float[np.ndarray, "t d"]:
+    def visible(self, x: Float[np.ndarray, "t d"]) -> Float[np.ndarray, "t n"]:
         """Gives states as the law sees them."""
         return x if self._constraint is None else self._constraint.seen(x)
 

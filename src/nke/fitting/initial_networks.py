@@ -171,7 +171,7 @@ class InitialModel:
     @property
     def likelier_noise(self) -> str:
         """Constant or relative noise, whichever explains better what a quadratic drift leaves."""
-        return "constant" if self._relative_gain < 0 else "relative"
+        return "relative" if self._relative_gain > 0 else "constant"  # 0 where all coordinates are angles
 
     def plausible_noise(self) -> list[str]:
         """Lists the forms of the noise worth a trial, the simplest first.
@@ -181,6 +181,8 @@ class InitialModel:
         if self.noiseless.any():
             return ["constant"] if self.noiseless.all() else ["constant", "plain"]
         gain, margin = self._relative_gain, self.rules.noise_form_gain
+        if gain == 0:  # angles only, which have no size that noise could be in proportion to
+            return ["constant", "plain"]
         return [*(["constant"] if gain < margin else []), "plain", *(["relative"] if gain > -margin else [])]
 
     def polynomial_forms(self, noise: str | None) -> list[ModelForm]:
@@ -218,7 +220,8 @@ class InitialModel:
         sample = self.sample
         speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
         scale, inputs = float32(np.where(speed > 0, speed, 1.0)), sample.x.shape[1]
-        drift = DriftNetwork(scale, **self._sizes(form), degree=form.degree, inputs=inputs, key=key)
+        shape = {"degree": form.degree, "inputs": inputs, "pairs": sample.pairs}
+        drift = DriftNetwork(scale, **self._sizes(form), **shape, key=key)
         coefficients = self.regression(form.noise).coefficients(form.degree, midpoint=not form.networks)
         return drift.starting_from(*map(float32, coefficients))
 
@@ -302,7 +305,8 @@ class InitialModel:
         near_zero = sample.near_zero if form.networks else self.rules.near_zero_polynomial * sample.near_zero
         start, origin, size = map(float32, (factor(noise), sample.origin, near_zero))
         noisy = None if self.constraint is None else self.constraint.free
-        return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, key=key)
+        angles = tuple(sorted(column for pair in sample.pairs for column in pair))
+        return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, angles=angles, key=key)
 
 
 def initial_generator(

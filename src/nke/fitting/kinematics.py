@@ -1,11 +1,13 @@
 """What the user knows of the coordinates, by name, held against the data."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
 
 from nke.data import Coordinates, Transitions
+from nke.data.transforms import Periodic
 from nke.errors import InputError
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
@@ -20,14 +22,14 @@ def kinematic_constraint(
     coordinates: Coordinates,
     rules: SelectionRules,
 ) -> KinematicConstraint | None:
-    """Builds what is known, dx_p = x_v dt, in the coordinates of training.
+    """Builds what is known, dx_p = x_v dt and which columns are angles, in the coordinates of training.
 
     Args:
         kinetic: Positions with their velocities.
         invariant: Coordinates on which the law does not depend.
         names: Of all coordinates.
         some: Transitions that it is compared with.
-        coordinates: Those of training.
+        coordinates: Those of training, which know the angles.
         rules: How much the speeds may differ.
 
     Returns:
@@ -36,7 +38,8 @@ def kinematic_constraint(
     Raises:
         InputError: If names are not there, or the data moves otherwise.
     """
-    if not kinetic and not invariant:
+    angles = {i: t.period for i, t in enumerate(coordinates.transforms) if isinstance(t, Periodic)}
+    if not kinetic and not invariant and not angles:
         return None
     for option, used in (("kinetic", [*kinetic, *kinetic.values()]), ("invariant", invariant)):
         if unknown := [name for name in used if name not in names]:
@@ -53,9 +56,16 @@ def kinematic_constraint(
         _check_speed(some, p, v, names, rules.kinematic_speed_error)
     scale, unit = coordinates.scale, coordinates.time_unit
     slope, offset = (unit * side[velocities] / scale[positions] for side in (scale, coordinates.shift))
-    fixed = (Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
+    fixed = tuple(Fixed(jnp.asarray(a, jnp.float32)) for a in (slope, offset))
     still = tuple(names.index(name) for name in invariant)
-    return KinematicConstraint(tuple(positions), tuple(velocities), still, len(names), *fixed)
+    known = KinematicConstraint(tuple(positions), tuple(velocities), still, len(names), fixed[0], fixed[1])
+    if not angles:
+        return known
+    turning, per_period = list(angles), 2 * np.pi / np.array(list(angles.values()))
+    frequency, phase = (
+        Fixed(jnp.asarray(per_period * side[turning], jnp.float32)) for side in (scale, coordinates.shift)
+    )
+    return replace(known, periodic=tuple(turning), frequency=frequency, phase=phase)
 
 
 def likely_positions(some: Transitions, names: Sequence[str], rules: SelectionRules) -> dict[str, str]:

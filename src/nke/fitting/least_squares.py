@@ -96,10 +96,10 @@ class DriftRegression:
     def relative_drift_change(
         self, x: Float[np.ndarray, "n d"], step: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " n"]:
-        """Computes the relative change of the drift over a step along itself."""
+        """Computes the relative change of the drift over a step along itself, from states as they are."""
         degree, constant, slopes = self._best
-        drift = lambda x: constant + np.asarray(monomials(x, degree)) @ slopes.T  # noqa: E731
-        now, ahead = drift(x), x.copy()
+        drift = lambda x: constant + self._terms(self._sample.visible(x), degree) @ slopes.T  # noqa: E731
+        now, ahead = drift(x), np.array(x)
         ahead[:, self._sample.free] += step[:, None] * now
         return np.linalg.norm(drift(ahead) - now, axis=1) / np.maximum(np.linalg.norm(now, axis=1), 1e-300)
 
@@ -120,25 +120,30 @@ class DriftRegression:
         return degree, *self.coefficients(degree)
 
     @cached_property
-    def _midpoints(self) -> Float[np.ndarray, "t d"]:
-        """States half a step ahead along a polynomial drift."""
+    def _midpoints(self) -> Float[np.ndarray, "t n"]:
+        """States half a step ahead along a polynomial drift, as the law sees them."""
         sample = self._sample
         constant, slopes, terms = self._fit(sample.x, self._possible_degrees()[-1])
-        ahead = sample.x.copy()
+        ahead = sample.states.copy()
         ahead[:, sample.free] += sample.step[:, None] / 2 * (constant + terms @ slopes.T)
-        return ahead
+        return sample.visible(ahead)
 
     def _fit(
-        self, x: Float[np.ndarray, "t d"], degree: int
+        self, x: Float[np.ndarray, "t v"], degree: int
     ) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "r n"], Float[np.ndarray, "t n"]]:
-        terms = np.asarray(monomials(x, degree))
+        terms = self._terms(x, degree)
         return *polynomial_drift(terms, self._sample.velocity, self.weights), terms
+
+    def _terms(self, x: Float[np.ndarray, "t v"], degree: int) -> Float[np.ndarray, "t n"]:
+        return np.asarray(monomials(x, degree, self._sample.pairs))
 
     def _possible_degrees(self) -> list[int]:
         """Degrees of a polynomial drift that has not too many coefficients."""
         rules = self._rules
-        return [k for k in range(1, rules.most_degree + 1) if k == 1 or self._count(k) <= rules.most_coefficients]
+        most = rules.most_coefficients_of_angles if self._sample.pairs else rules.most_coefficients
+        return [k for k in range(1, rules.most_degree + 1) if k == 1 or self._count(k) <= most]
 
     def _count(self, degree: int) -> int:
         """Coefficients beside the constants."""
-        return len(monomial_degrees(self._sample.x.shape[1], degree)) * len(self._sample.free)
+        sample = self._sample
+        return len(monomial_degrees(sample.x.shape[1], degree, sample.pairs)) * len(sample.free)

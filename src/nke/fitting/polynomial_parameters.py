@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from nke.data import Coordinates, Trajectories
-from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term, coefficient_unit
+from nke.data.transforms import Periodic
+from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term, coefficient_unit, trigonometric
 from nke.fitting.newton import ParameterVector, inverse_information
 from nke.operators import Generator, monomial_variables, monomials, trainable
 
@@ -54,7 +55,7 @@ class PolynomialParameters:
 
         Args:
             generator: The law.
-            zero: The user's zero in the coordinates of training.
+            zero: The user's zero in the coordinates of training, for each column that the law sees.
             origin_distance: How far it may be from the data to count from it.
             only_drift: Whether noise and jumps stay as they are, so that they may have networks.
 
@@ -65,8 +66,8 @@ class PolynomialParameters:
         if only_drift:
             mask = eqx.tree_at(lambda g: g.advection, jax.tree.map(lambda _: False, mask), mask.advection)
         from_zero = bool(np.abs(zero).max() <= origin_distance)
-        degree = _drift(generator).body.degree
-        basis = (lambda places: _change_of_basis(places, zero, degree)) if from_zero else None
+        body = _drift(generator).body
+        basis = (lambda places: _change_of_basis(places, zero, body.degree, body.pairs)) if from_zero else None
         vector = ParameterVector.of(generator, mask, basis)
         return cls(vector, from_zero, np.array(generator.free(len(zero))))
 
@@ -105,7 +106,7 @@ class PolynomialParameters:
         known, best = np.diag(information) > 0, self.vector.values
         active = self.vector.active & known
         slopes, constants = _drift_places(self.vector.places)
-        itself = np.diag(slopes[:, self.free])
+        itself = np.array([slopes[row, i] for row, i in enumerate(self.free) if i not in self._angles], int)
         others = np.setdiff1d(np.concatenate([constants, slopes.ravel()]), itself)
         others = np.concatenate([others, *self._correlations()])
         if jax.tree.leaves(self.vector.places.jump):
@@ -117,7 +118,7 @@ class PolynomialParameters:
             found[on] = best[on] + covariance @ information[np.ix_(on, off)] @ best[off]
             wald = np.full(len(best), np.inf)
             wald[on] = found[on] ** 2 / np.diag(covariance)
-            weakest = [places[np.argmin(wald[places])] for places in (others, itself)]
+            weakest = [places[np.argmin(wald[places])] for places in (others, itself) if len(places)]
             weakest = [place for place in weakest if wald[place] < np.log(transitions)]
             if not weakest:
                 return replace(self, vector=replace(self.vector, values=found, active=active))
@@ -149,10 +150,21 @@ class PolynomialParameters:
             data.units,
             data.unit_of_time,
             self._drift_terms(covariance, data, coordinates),
-            (0.0,) * len(data.names) if self.from_zero else tuple(map(float, coordinates.shift)),
+            tuple(0.0 if self.from_zero or i in self._angles else float(m) for i, m in enumerate(coordinates.shift)),
             None if law is None or noise is None else law.noise(noise),
             None if law is None or self.generator.jump is None else law.jumps(),
+            {
+                name: transform.period
+                for name, transform in zip(data.names, coordinates.transforms, strict=True)
+                if isinstance(transform, Periodic)
+            },
         )
+
+    @property
+    def _angles(self) -> tuple[int, ...]:
+        """The coordinates that are angles."""
+        constraint = self.generator.constraint
+        return () if constraint is None else constraint.periodic
 
     def _drift_terms(
         self, covariance: Float[np.ndarray, "n n"], data: Trajectories, coordinates: Coordinates
@@ -162,17 +174,23 @@ class PolynomialParameters:
         error[active] = np.sqrt(np.diag(covariance))
         drift = _drift(self.generator)
         slopes, constants = _drift_places(self.vector.places)
-        products = [(), *(v for same in monomial_variables(coordinates.dimension, drift.body.degree) for v in same)]
-        size, scale, units = np.asarray(drift.scale.value, np.float64), coordinates.scale, data.units
+        pairs, d = drift.body.pairs, coordinates.dimension
+        products = [(), *(v for same in monomial_variables(d + len(pairs), drift.body.degree, pairs) for v in same)]
+        size, scale = np.asarray(drift.scale.value, np.float64), coordinates.scale
+        columns, per_column = list(data.names), np.append(scale, np.ones(len(pairs)))
+        columns += [trigonometric("sin", data.names[i], _period(coordinates, i)) for i in self._angles]
+        for i in self._angles:
+            columns[i], per_column[i] = trigonometric("cos", data.names[i], _period(coordinates, i)), 1.0
+        units = {i: unit for i, unit in enumerate(data.units) if i not in self._angles}  # cosines have none
         terms = {}
         for row, i in enumerate(self.free):
             terms[data.names[i]] = tuple(
                 Term(
-                    float(per := size[row] * scale[i] / coordinates.time_unit / np.prod(scale[list(product)]))
+                    float(per := size[row] * scale[i] / coordinates.time_unit / np.prod(per_column[list(product)]))
                     * float(values[place]),
                     float(per * error[place]),
-                    tuple(data.names[j] for j in product),
-                    coefficient_unit(units[i], [units[j] for j in product], data.unit_of_time),
+                    tuple(columns[j] for j in product),
+                    coefficient_unit(data.units[i], [units[j] for j in product if j in units], data.unit_of_time),
                 )
                 for place, product in zip([constants[row], *slopes[row]], products, strict=True)
                 if active[place]
@@ -213,7 +231,8 @@ class _NoiseAndJumps:
     def noise(self, kind: str) -> NoiseLaw:
         scale, unit = self._to.scale, self._to.time_unit
         if kind == "relative":  # at the user's zero noise is in proportion to the size that counts as zero
-            scale = 1 / np.asarray(self._factor.size.value, np.float64)
+            relative = 1 / np.asarray(self._factor.size.value, np.float64)[: len(scale)]
+            scale = np.where(np.isin(np.arange(len(scale)), self._factor.angles), scale, relative)
         per = np.outer(scale, scale) / unit
         return NoiseLaw(kind, _nested(per * self._value[0]), _nested(per * self._error[0]))
 
@@ -245,12 +264,14 @@ def _quantities(
     return jax.vmap(one)(points)
 
 
-def _change_of_basis(places: Any, origin: Float[np.ndarray, " d"], degree: int) -> Float[np.ndarray, "p p"]:
+def _change_of_basis(
+    places: Any, origin: Float[np.ndarray, " d"], degree: int, pairs: tuple[tuple[int, int], ...]
+) -> Float[np.ndarray, "p p"]:
     """From coefficients of powers of x − origin to those of powers of x, the other parameters as they are."""
     slopes, constants = _drift_places(places)
     matrix = np.eye(sum(a.size for a in jax.tree.leaves(places)))
     points = np.random.default_rng(0).normal(size=(4 * (slopes.shape[1] + 1), len(origin)))
-    powers, shifted = (_with_one(monomials(x, degree)) for x in (points, points - origin))
+    powers, shifted = (_with_one(monomials(x, degree, pairs)) for x in (points, points - origin))
     expanded = np.linalg.lstsq(powers, shifted, rcond=None)[0]  # (1, powers of x) → (1, powers of x − origin)
     for row, constant in zip(slopes, constants, strict=True):
         here = np.concatenate([[constant], row])
@@ -267,6 +288,12 @@ def _drift_places(places: Any) -> tuple[Int[np.ndarray, "r n"], Int[np.ndarray, 
 def _drift(generator: Generator) -> Any:
     """The polynomial of a law, or the places of its coefficients."""
     return generator.drift_network
+
+
+def _period(coordinates: Coordinates, i: int) -> float:
+    transform = coordinates.transforms[i]
+    assert isinstance(transform, Periodic)
+    return transform.period
 
 
 def _with_one(columns: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t m"]:

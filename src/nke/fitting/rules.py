@@ -26,6 +26,12 @@ class SelectionRules:
         100_000, "how many transitions the tests, starting values and polynomial fits look at", "cost only"
     )
 
+    # In which coordinates is the law learned?
+    coordinate_transitions: int = _rule(50_000, "how many transitions the choice of coordinates looks at", "cost only")
+    coordinate_gain_errors: float = _rule(
+        2.0, "standard errors by which the logarithm of a positive column must predict better", "a level of 2 %"
+    )
+
     # Are there jumps?
     jump_kurtosis: float = _rule(
         0.45,
@@ -97,6 +103,11 @@ class SelectionRules:
     # Polynomial laws.
     most_degree: int = _rule(3, "highest power of the state in a polynomial drift", "the paper's systems")
     most_coefficients: int = _rule(120, "coefficients of a polynomial drift, at most", "cost only")
+    most_coefficients_of_angles: int = _rule(
+        400,
+        "the same where there are angles, each of which has two columns",
+        "five phase oscillators: drift error 0.06 instead of 0.14 with networks",
+    )
     degree_gain: float = _rule(
         20.0, "nats that least squares must gain, beside one a coefficient, for a higher degree", "Lorenz 0.3, seed 0"
     )

@@ -11,7 +11,7 @@ from nke.operators import Generator, Strang
 
 
 def diverges(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rules: SelectionRules) -> bool:
-    """Simulates paths from states of the data and tells whether they go far beyond it.
+    """Simulates paths from states of the data and tells whether they go far beyond it; an angle may go round.
 
     Args:
         generator: The law.
@@ -26,5 +26,6 @@ def diverges(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rul
     steps, counts = np.full(rules.simulated_steps, step, np.float32), np.ones(rules.simulated_steps, int)
     paths = sample(generator, Strang(), jnp.asarray(starts, jnp.float32), steps, counts, jax.random.key(0), refine=True)
     widest = np.abs(x - x.mean(axis=0)).max(axis=0)
+    widest[list(() if generator.constraint is None else generator.constraint.periodic)] = 0.0
     inside = np.abs(paths - x.mean(axis=0)) <= rules.divergence_distance * np.where(widest > 0, widest, np.inf)
     return not inside.all()

@@ -16,6 +16,7 @@ from nke.data import Coordinates, Trajectories
 from nke.errors import InputError
 from nke.mixtures import GaussianMixture
 from nke.model import batched, simulation
+from nke.model.pushforward import displacement_back
 from nke.model.storage import write
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
 from nke.progress import ProgressOption, progress_bar
@@ -26,7 +27,9 @@ class Model:
     """dx = f(x) dt + g(x) dW + jumps of rate λ(x): drift, diffusion a = g gᵀ, jump rate and law.
 
     Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays. States have the
-    shape (..., d): any number of leading axes, then one number for each coordinate.
+    shape (..., d): any number of leading axes, then one number for each coordinate. Where the law was learned for a
+    transformed column, such as the logarithm of one that is positive, results are those of the column itself (by Itô's
+    formula), a state out of its domain is an ``InputError``, and simulated states are never out of it.
 
     Attributes:
         generator: The equation in dimensionless coordinates.
@@ -82,7 +85,7 @@ class Model:
             Drift of each state (..., d).
 
         Raises:
-            InputError: If the states have another number of coordinates than the model.
+            InputError: If the states have another number of coordinates than the model, or are out of their domain.
 
         Example:
             >>> model.drift([[0.0], [1.0]]).shape
@@ -90,7 +93,10 @@ class Model:
         """
         z, batch = self._enter(x)
         f = batched.in_blocks(lambda z: batched.drift(self.generator, z), z)
-        return self.coordinates.drift_back(f).reshape(*batch, self.dimension)
+        if self.coordinates.is_affine:
+            return self.coordinates.drift_back(f).reshape(*batch, self.dimension)
+        a = batched.in_blocks(lambda z: batched.diffusion(self.generator, z), z)
+        return self.coordinates.drift_back(f, self._rows(x), a).reshape(*batch, self.dimension)
 
     def diffusion(self, x: ArrayLike) -> Float[np.ndarray, "*batch d d"]:
         """The diffusion tensor a(x) = g(x) g(x)ᵀ per unit time (not a/2).
@@ -102,7 +108,7 @@ class Model:
             Tensor of each state (..., d, d).
 
         Raises:
-            InputError: If the states have another number of coordinates than the model.
+            InputError: If the states have another number of coordinates than the model, or are out of their domain.
 
         Example:
             >>> model.diffusion([[0.0], [1.0]]).shape
@@ -110,7 +116,7 @@ class Model:
         """
         z, batch = self._enter(x)
         a = batched.in_blocks(lambda z: batched.diffusion(self.generator, z), z)
-        return self.coordinates.diffusion_back(a).reshape(*batch, self.dimension, self.dimension)
+        return self.coordinates.diffusion_back(a, self._rows(x)).reshape(*batch, self.dimension, self.dimension)
 
     def jump_rate(self, x: ArrayLike) -> Float[np.ndarray, "*batch"]:
         """The jump rate λ(x), jumps per unit time.
@@ -122,7 +128,7 @@ class Model:
             Rate of each state (...); zeros where the model has no jumps.
 
         Raises:
-            InputError: If the states have another number of coordinates than the model.
+            InputError: If the states have another number of coordinates than the model, or are out of their domain.
 
         Example:
             >>> model.jump_rate([[0.0], [1.0]]).tolist()
@@ -136,6 +142,9 @@ class Model:
 
     def jump_law(self, x: ArrayLike) -> GaussianMixture:
         """The law of one jump at x.
+
+        Where a column was transformed, each Gaussian is the one with the mean and covariance of the pushed-forward
+        component: in closed form for a logarithm, by Gauss–Hermite quadrature for a logit.
 
         Args:
             x: States (..., d).
@@ -155,8 +164,7 @@ class Model:
         if not self.has_jumps:
             raise InputError("this model has no jumps, so there is no law of a jump; fit with jumps=True")
         law = batched.in_blocks(lambda z: batched.jump_law(self.generator, z), z)
-        law = _reshape(law.numpy(), batch)
-        return law.affine(np.zeros(self.dimension), self.coordinates.scale)
+        return displacement_back(_reshape(law.numpy(), batch), self.coordinates, np.asarray(x, np.float64))
 
     def total_drift(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:
         """The mean motion per unit time f(x) + λ(x)·E[jump at x], the first Kramers–Moyal coefficient.
@@ -168,7 +176,7 @@ class Model:
             Mean motion of each state (..., d); the drift where the model has no jumps.
 
         Raises:
-            InputError: If the states have another number of coordinates than the model.
+            InputError: If the states have another number of coordinates than the model, or are out of their domain.
 
         Example:
             >>> bool((model.total_drift([[0.5]]) == model.drift([[0.5]])).all())
@@ -179,6 +187,9 @@ class Model:
 
     def transition(self, x: ArrayLike, step: ArrayLike) -> GaussianMixture:
         """The law of the state a time ``step`` after x.
+
+        Where a column was transformed, each Gaussian is the one with the mean and covariance of the pushed-forward
+        component (see ``jump_law``); ``log_prob`` is the density itself. Angles are not wrapped.
 
         Args:
             x: States (..., d).
@@ -197,7 +208,7 @@ class Model:
         z, batch = self._enter(x)
         steps = self._steps(step, batch)
         law = batched.in_blocks(lambda z, s: batched.displacement(self.rule, self.generator, z, s), z, steps)
-        law = _reshape(law.numpy(), batch).affine(np.zeros(self.dimension), self.coordinates.scale)
+        law = displacement_back(_reshape(law.numpy(), batch), self.coordinates, np.asarray(x, np.float64))
         start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
@@ -207,7 +218,8 @@ class Model:
         """The log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
 
         Where positions follow from their velocities it is the density of the other coordinates; where there is no noise
-        at all, of the state read with the resolution that the fit reports.
+        at all, of the state read with the resolution that the fit reports. An angle that is wrapped moves to the
+        nearest turn.
 
         Args:
             x_next: States at the end (..., d).
@@ -227,10 +239,11 @@ class Model:
         """
         self._enter(x_next)
         z, _ = self._enter(x)
-        moved = np.asarray(x_next, np.float64) - np.asarray(x, np.float64)
+        end, start = np.asarray(x_next, np.float64), np.asarray(x, np.float64)
+        moved = end - start
         batch = moved.shape[:-1]
         z = np.broadcast_to(z.reshape(*np.shape(x)), moved.shape).reshape(-1, self.dimension)
-        moved = self.coordinates.displacement_to(moved).reshape(-1, self.dimension)
+        moved = self.coordinates.displacement_to(moved, start).reshape(-1, self.dimension)
         steps = self._steps(step, batch)
         with progress_bar(progress) as begin:
             log_density = batched.in_blocks(
@@ -240,7 +253,8 @@ class Model:
                 steps,
                 advance=begin("scoring", len(z)),
             )
-        return self.coordinates.log_density_back(log_density, self.generator.free(self.dimension)).reshape(batch)
+        axes = self.generator.free(self.dimension)
+        return self.coordinates.log_density_back(log_density.reshape(batch), axes, end)
 
     def score(self, data: Trajectories, *, progress: ProgressOption = False) -> float:
         """The mean log transition density per transition.
@@ -275,7 +289,8 @@ class Model:
     ) -> Float[np.ndarray, "paths times d"]:
         """Simulated paths.
 
-        Paths that become NaN or infinite are named in a warning and kept as they are.
+        Angles go round as in the data: they count whole turns, or are wrapped into its interval. Paths that become
+        NaN or infinite are named in a warning and kept as they are.
 
         Args:
             x0: Start states (M, d), one for each path; or one (d,) for all.
@@ -298,6 +313,7 @@ class Model:
             (4, 3, 1)
         """
         start, times = self._start(x0, paths), _increasing(times)
+        self.coordinates.require_inside(start, self.names)
         splitting = self.splitting if splitting is None else splitting
         intervals = np.diff(times)
         if substeps is None:
@@ -317,7 +333,7 @@ class Model:
                 refine=substeps is None and splitting.refined,
                 progress=begin,
             )
-        moved = self.coordinates.back(z.astype(np.float64)).swapaxes(0, 1)
+        moved = (self.coordinates.back(z.astype(np.float64)) + self.coordinates.turns(start)).swapaxes(0, 1)
         paths_out = np.concatenate([start[:, None], moved], axis=1)
         _warn_of_divergence(paths_out, times)
         return paths_out
@@ -347,7 +363,12 @@ class Model:
                 f"expected states of shape (..., {self.dimension}) for {', '.join(self.names)}, but got {x.shape}"
                 + ("; add an axis: x[..., None]" if self.dimension == 1 else "")
             )
+        self.coordinates.require_inside(x, self.names)
         return self.coordinates.to(x).reshape(-1, self.dimension), x.shape[:-1]
+
+    def _rows(self, x: ArrayLike) -> Float[np.ndarray, "n d"]:
+        """States in the user's units as rows."""
+        return np.asarray(x, np.float64).reshape(-1, self.dimension)
 
     def _steps(self, step: ArrayLike, batch: tuple[int, ...]) -> Float[np.ndarray, " n"]:
         """Dimensionless steps, one for each row."""

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as pack_tensors
 
-from nke.data import Coordinates
+from nke.data import Coordinates, transforms
 from nke.errors import DamagedFileError, InputError
 from nke.files.atomic import write_atomically
 from nke.model import format4
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nke.model.model import Model
 
 FORMAT = "nke-model"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6  # 6: columns may be transformed; format 5 is the same without
 VERSION = version("nke")
 
 
@@ -56,7 +56,7 @@ def load(path: str | Path) -> "Model":
     """Reads a model from a file.
 
     Args:
-        path: A file written by ``Model.save`` or ``FitResult.save``, of format 4 or 5.
+        path: A file written by ``Model.save`` or ``FitResult.save``, of format 4, 5 or 6.
 
     Returns:
         The model; it computes the same bytes as the one that was saved.
@@ -82,10 +82,10 @@ def load_with_history(path: str | Path) -> tuple["Model", str | None]:
     header, tensors = _parse(path.read_bytes(), path)
     if header.get("format") != FORMAT:
         raise InputError(f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)")
-    if header.get("format_version") not in ("4", str(FORMAT_VERSION)):
+    if header.get("format_version") not in ("4", "5", str(FORMAT_VERSION)):
         raise InputError(
             f"{path} has model format {header.get('format_version')}, written by nke {header.get('nke_version')}; "
-            f"this is nke {VERSION}, which reads formats 4 and {FORMAT_VERSION}: install the other version of nke"
+            f"this is nke {VERSION}, which reads formats 4, 5 and {FORMAT_VERSION}: install the other version of nke"
         )
     if header.pop("digest", None) != digest(header, tensors):
         raise DamagedFileError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
@@ -130,6 +130,7 @@ def _configuration(model: "Model") -> dict[str, Any]:
         "units": list(model.units),
         "step": model.step,
         "time_unit": model.coordinates.time_unit,
+        "transforms": [transform.configuration() for transform in model.coordinates.transforms],
         "unit_of_time": model.unit_of_time,
         "rule": RULES.describe(model.rule),
         "splitting": SPLITTINGS.describe(model.splitting),
@@ -141,9 +142,11 @@ def _build(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> "Model":
     """The model of a configuration and its arrays."""
     from nke.model.model import Model
 
+    plain = [{"kind": "plain"}] * len(config["names"])  # of files before format 6
+    columns = [transforms.from_configuration(each) for each in config.get("transforms", plain)]
     return Model(
         _fill(Generator.from_configuration(config["generator"], len(config["names"])), tensors),
-        Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"]),
+        Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"], columns),
         config["step"],
         tuple(config["names"]),
         tuple(config["units"]),

@@ -135,14 +135,30 @@ class Generator(eqx.Module):
         """
         return tuple(range(dimension)) if self.constraint is None else self.constraint.free
 
-    def visible(self, x: Float[AnyArray, "*batch d"]) -> Float[AnyArray, "*batch d"]:
+    def inputs(self, dimension: int) -> int:
+        """Number of columns of the state as the learned functions see it.
+
+        Args:
+            dimension: Number of coordinates of the state.
+
+        Returns:
+            The same number, and one more for each angle.
+
+        Example:
+            >>> model.generator.inputs(dimension=1)
+            1
+        """
+        return dimension if self.constraint is None else self.constraint.inputs
+
+    def visible(self, x: Float[AnyArray, "*batch d"]) -> Float[AnyArray, "*batch n"]:
         """The states as the learned functions see them.
 
         Args:
             x: States, NumPy or JAX.
 
         Returns:
-            The states with zeros for the coordinates that the law does not depend on.
+            The states with zeros for the coordinates that the law does not depend on; an angle is replaced by its
+            cosine, and the sines of all angles follow behind.
 
         Example:
             >>> model.generator.visible(np.ones((1, 1))).tolist()  # no coordinate is left out
@@ -319,7 +335,7 @@ class Generator(eqx.Module):
         jump, constraint = configuration["jump"], configuration["constraint"]
         if constraint is not None:
             constraint = KinematicConstraint.from_configuration(constraint, dimension)
-        sizes = dimension, dimension if constraint is None else len(constraint.free)
+        sizes = (dimension, dimension) if constraint is None else (constraint.inputs, len(constraint.free))
         return cls.of_free(
             Advection(DRIFTS.build(configuration["drift"], *sizes), configuration["flow_steps"]),
             Diffusion(FACTORS.build(configuration["diffusion"], *sizes)),

@@ -1,6 +1,7 @@
-"""What is known of an equation before it is learned: positions that follow their velocities, space that is uniform.
+"""What is known of an equation before it is learned: positions that follow velocities, uniform space, angles.
 
-The learned networks see the whole state and give the other coordinates alone; here they are put in their places. The
+The learned functions see the whole state and give the other coordinates alone; here they are put in their places. Of an
+angle they see cosine and sine, so that the law is the same after a turn. The
 positions have no noise and no jumps of their own, so that the diffusion tensor is singular by construction.
 """
 
@@ -12,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from nke.arrays import Array as AnyArray
+from nke.arrays import namespace
 from nke.mixtures import GaussianMixture
 from nke.operators.configuration import Configuration
 from nke.operators.networks import Fixed, JumpNetwork
@@ -19,7 +21,7 @@ from nke.operators.operator import Step
 
 
 class KinematicConstraint(eqx.Module):
-    """Positions that follow their velocities, dx_p/dt = slope·x_v + offset, and coordinates that do not matter.
+    """Positions that follow their velocities, dx_p/dt = slope·x_v + offset, coordinates that do not matter, and angles.
 
     Attributes:
         positions: The coordinates that are positions.
@@ -28,6 +30,9 @@ class KinematicConstraint(eqx.Module):
         dimension: Number of coordinates of the state.
         slope: From the scaled velocities to the change of the scaled positions; not trained.
         offset: Likewise.
+        periodic: The coordinates that are angles.
+        frequency: Radians per unit of each of them; not trained, None without angles.
+        phase: Radians at their zero, likewise.
 
     Example:
         >>> import jax.numpy as jnp
@@ -35,6 +40,10 @@ class KinematicConstraint(eqx.Module):
         >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (0,), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
         >>> constraint.free, constraint.seen(jnp.array([5.0, 2.0])).tolist()
         ((1,), [0.0, 2.0])
+        >>> angle = {"periodic": (0,), "frequency": Fixed(jnp.ones(1)), "phase": Fixed(jnp.zeros(1))}
+        >>> known = nke.operators.KinematicConstraint((), (), (), 2, Fixed(jnp.ones(0)), Fixed(jnp.zeros(0)), **angle)
+        >>> known.seen(jnp.array([0.0, 2.0])).tolist(), known.inputs  # cosine in its place, the sine behind
+        ([1.0, 2.0, 0.0], 3)
     """
 
     positions: tuple[int, ...] = eqx.field(static=True)
@@ -43,6 +52,33 @@ class KinematicConstraint(eqx.Module):
     dimension: int = eqx.field(static=True)
     slope: Fixed
     offset: Fixed
+    periodic: tuple[int, ...] = eqx.field(static=True, default=())
+    frequency: Fixed | None = None
+    phase: Fixed | None = None
+
+    @property
+    def inputs(self) -> int:
+        """Number of columns of the state as the learned functions see it.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> nke.operators.KinematicConstraint((0,), (1,), (0,), 2, one, zero).inputs
+            2
+        """
+        return self.dimension + len(self.periodic)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The visible columns of cosine and sine of each angle.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
+            >>> nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero, (0,), one, zero).pairs
+            ((0, 2),)
+        """
+        return tuple((i, self.dimension + k) for k, i in enumerate(self.periodic))
 
     @property
     def free(self) -> tuple[int, ...]:
@@ -57,14 +93,15 @@ class KinematicConstraint(eqx.Module):
         """
         return tuple(i for i in range(self.dimension) if i not in self.positions)
 
-    def seen(self, x: Float[AnyArray, "*batch d"]) -> Float[AnyArray, "*batch d"]:
-        """The state as the networks see it.
+    def seen(self, x: Float[AnyArray, "*batch d"]) -> Float[AnyArray, "*batch n"]:
+        """The state as the learned functions see it.
 
         Args:
             x: States, NumPy or JAX.
 
         Returns:
-            The states with zeros for the coordinates that the law does not depend on.
+            The states with zeros for the coordinates that the law does not depend on; an angle is replaced by its
+            cosine, and the sines of all angles follow behind.
 
         Example:
             >>> import jax.numpy as jnp
@@ -73,7 +110,16 @@ class KinematicConstraint(eqx.Module):
             >>> constraint.seen(np.array([5.0, 2.0])).tolist()
             [0.0, 2.0]
         """
-        return x * np.array([i not in self.invariant for i in range(self.dimension)], x.dtype)
+        counts = np.array([i not in self.invariant for i in range(self.dimension)], x.dtype)
+        if self.frequency is None or self.phase is None:
+            return x * counts
+        xp, where = namespace(x), np.array(self.periodic)
+        frequency, phase = (xp.asarray(a.value, x.dtype) for a in (self.frequency, self.phase))
+        angle = frequency * x[..., where] + phase
+        place = np.zeros((len(where), self.dimension), x.dtype)
+        place[np.arange(len(where)), where] = 1.0
+        others = x * (1 - place.sum(axis=0)) + xp.cos(angle) @ place
+        return xp.concatenate([others * counts, xp.sin(angle) * counts[where]], axis=-1)
 
     def velocity(self, x: Float[Array, " d"]) -> Float[Array, " p"]:
         """Time derivative of the positions.
@@ -164,9 +210,9 @@ class KinematicConstraint(eqx.Module):
             >>> one, zero = nke.operators.Fixed(jnp.ones(1)), nke.operators.Fixed(jnp.zeros(1))
             >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, one, zero)  # x' = v
             >>> constraint.configuration()
-            {'positions': [0], 'velocities': [1], 'invariant': []}
+            {'positions': [0], 'velocities': [1], 'invariant': [], 'periodic': []}
         """
-        return {name: list(getattr(self, name)) for name in ("positions", "velocities", "invariant")}
+        return {name: list(getattr(self, name)) for name in ("positions", "velocities", "invariant", "periodic")}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, dimension: int) -> "KinematicConstraint":
@@ -180,15 +226,16 @@ class KinematicConstraint(eqx.Module):
             The constraint.
 
         Example:
-            >>> stored = {"positions": [0], "velocities": [1], "invariant": []}
+            >>> stored = {"positions": [0], "velocities": [1], "invariant": [], "periodic": [0]}
             >>> nke.operators.KinematicConstraint.from_configuration(stored, dimension=2).configuration() == stored
             True
         """
-        positions, velocities, invariant = (
-            tuple(configuration[name]) for name in ("positions", "velocities", "invariant")
+        positions, velocities, invariant, periodic = (
+            tuple(configuration.get(name, ())) for name in ("positions", "velocities", "invariant", "periodic")
         )
         slope, offset = (Fixed(jnp.zeros(len(positions))) for _ in range(2))
-        return cls(positions, velocities, invariant, dimension, slope, offset)
+        frequency, phase = (Fixed(jnp.zeros(len(periodic))) if periodic else None for _ in range(2))
+        return cls(positions, velocities, invariant, dimension, slope, offset, periodic, frequency, phase)
 
 
 class KineticDrift(eqx.Module):

@@ -88,4 +88,4 @@ def _field(model: Model, view: View, i: int, j: int, side: int) -> tuple[np.ndar
     states, occupied = view.plane(i, j, side)
     states = states[occupied]
     f = model.drift(states)
-    return states, f, np.linalg.norm((f / model.coordinates.scale)[:, [i, j]], axis=-1)
+    return states, f, np.linalg.norm((f / model.coordinates.size)[:, [i, j]], axis=-1)

@@ -129,7 +129,7 @@ def jump_law(
     for i, axis in zip(shown(model), axes.flat, strict=False):
         if not np.asarray(around.covariances)[..., i, i].any():
             axis.text(0.5, 0.5, f"{model.names[i]} does not jump", ha="center", transform=axis.transAxes, color="0.4")
-        size = _sizes(around, i, least=0.25 * float(model.coordinates.scale[i]))
+        size = _sizes(around, i, least=0.25 * float(model.coordinates.size[i]))
         axis.plot(size, _density(around, i, size).T, color=LEARNED, alpha=0.2, linewidth=0.8)
         axis.plot(size, _density(law, i, size), color=LEARNED, linewidth=2, label="model")
         if truth is not None:

@@ -192,7 +192,7 @@ class PolynomialFamily(Family):
     def compare(self, fit: LawFit, search: "Search") -> Comparison:
         """Takes the law that predicts held-out transitions best, if it does not diverge in simulation."""
         sample = search.problem.initial.sample
-        away = diverges(fit.generator, sample.x, sample.typical_step, search.problem.rules)
+        away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules)
         return Comparison(not away and (search.best is None or fit.loss < search.best.loss), diverges=away)
 
     def explain(self, search: "Search") -> list[Decision]:
@@ -217,5 +217,5 @@ class PolynomialFamily(Family):
         if form.noise != "relative" or not problem.open_substeps:
             return (problem.options.substeps or 1,)
         sample = problem.initial.sample
-        change = problem.initial.likelier_regression.relative_drift_change(sample.x, sample.step)
+        change = problem.initial.likelier_regression.relative_drift_change(sample.states, sample.step)
         return (2, 4) if np.median(change) > problem.rules.fast_drift_change else (1, 2, 4)

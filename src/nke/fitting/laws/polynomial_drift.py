@@ -68,7 +68,7 @@ class PolynomialDriftFamily(Family):
         rules, sample = search.problem.rules, search.problem.initial.sample
         gain = fit.gain_over(search.best)
         good = fit.passes_score_test and gain.value > -rules.drift_network_errors * gain.error
-        away = diverges(fit.generator, sample.x, sample.typical_step, rules) if good else None
+        away = diverges(fit.generator, sample.states, sample.typical_step, rules) if good else None
         return Comparison(good and not away, gain, away)
 
     def explain(self, search: "Search") -> list[Decision]:

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nke.operators.configuration import Configuration, Registry, any_key
@@ -318,6 +319,7 @@ class RelativeFactor(eqx.Module):
         origin: The zero of the user's state in the coordinates of training.
         size: The size c of each coordinate below which its noise no longer follows it.
         noisy: The coordinates that g gives, if not all.
+        angles: Columns of cosines and sines, which have no size that noise could be in proportion to: 1 is taken.
         key: Random key for the network's start.
 
     Attributes:
@@ -326,6 +328,7 @@ class RelativeFactor(eqx.Module):
         origin: The origin, which is not trained.
         size: The size, which is not trained.
         noisy: The coordinates that g gives, or None for all.
+        angles: Columns of cosines and sines.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -342,6 +345,7 @@ class RelativeFactor(eqx.Module):
     origin: Fixed
     size: Fixed
     noisy: tuple[int, ...] | None = eqx.field(static=True)
+    angles: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -351,19 +355,23 @@ class RelativeFactor(eqx.Module):
         origin: Float[Array, " d"],
         size: Float[Array, " d"],
         noisy: tuple[int, ...] | None = None,
+        angles: tuple[int, ...] = (),
         *,
         key: PRNGKeyArray,
     ):
         r = len(start)
         self.body = PolynomialPlusMLP(len(origin), r * (r + 1) // 2, width, depth, degree=1 if depth else 0, key=key)
         self.start, self.origin, self.size = (Fixed(jnp.asarray(a)) for a in (start, origin, size))
-        self.noisy = noisy
+        self.noisy, self.angles = noisy, angles
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
         """The factor at one state."""
         state, size, start = x - self.origin.value, self.size.value, self.start.value
-        factor = start @ lower_factor(self.body(jnp.arcsinh(state / size)), len(start), nearly_linear)
-        amplitude = jnp.sqrt(size**2 + state**2)
+        inputs, amplitude = jnp.arcsinh(state / size), jnp.sqrt(size**2 + state**2)
+        if self.angles:
+            turning = np.isin(np.arange(len(x)), self.angles)
+            inputs, amplitude = jnp.where(turning, x, inputs), jnp.where(turning, 1.0, amplitude)
+        factor = start @ lower_factor(self.body(inputs), len(start), nearly_linear)
         return (amplitude if self.noisy is None else amplitude[jnp.array(self.noisy)])[:, None] * factor
 
     def configuration(self) -> Configuration:
@@ -376,7 +384,9 @@ class RelativeFactor(eqx.Module):
             >>> factor.configuration()
             {'kind': 'relative', 'width': 4, 'depth': 1, 'noisy': None}
         """
-        return {"kind": self.kind, **self.body.sizes(), "noisy": None if self.noisy is None else list(self.noisy)}
+        noisy = None if self.noisy is None else list(self.noisy)
+        angles = {"angles": list(self.angles)} if self.angles else {}
+        return {"kind": self.kind, **self.body.sizes(), "noisy": noisy, **angles}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "RelativeFactor":
@@ -396,5 +406,5 @@ class RelativeFactor(eqx.Module):
             True
         """
         noisy = None if configuration["noisy"] is None else tuple(configuration["noisy"])
-        sizes = configuration["width"], configuration["depth"]
-        return cls(jnp.eye(outputs), *sizes, jnp.zeros(inputs), jnp.ones(inputs), noisy, key=any_key())
+        sizes, angles = (configuration["width"], configuration["depth"]), tuple(configuration.get("angles", ()))
+        return cls(jnp.eye(outputs), *sizes, jnp.zeros(inputs), jnp.ones(inputs), noisy, angles, key=any_key())

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from nke.operators.configuration import Configuration, Registry, any_key
 from nke.operators.networks.parameters import Fixed
-from nke.operators.networks.polynomial import PolynomialPlusMLP
+from nke.operators.networks.polynomial import Pairs, PolynomialPlusMLP
 
 DRIFTS = Registry("drift")
 
@@ -25,6 +25,7 @@ class DriftNetwork(eqx.Module):
         depth: Number of hidden layers; 0 for a polynomial alone.
         degree: Degree of the polynomial: 1, 2 or 3.
         inputs: Number of coordinates of the state, if not that of ``scale``.
+        pairs: Coordinates that are cosine and sine of one angle.
         key: Random key for the network's start.
 
     Attributes:
@@ -49,10 +50,11 @@ class DriftNetwork(eqx.Module):
         depth: int,
         degree: int = 1,
         inputs: int | None = None,
+        pairs: Pairs = (),
         *,
         key: PRNGKeyArray,
     ):
-        self.body = PolynomialPlusMLP(inputs or len(scale), len(scale), width, depth, degree, key=key)
+        self.body = PolynomialPlusMLP(inputs or len(scale), len(scale), width, depth, degree, pairs, key=key)
         self.scale = Fixed(jnp.asarray(scale))
 
     def starting_from(self, constant: Float[Array, " r"], slopes: Float[Array, "r n"]) -> "DriftNetwork":
@@ -91,7 +93,8 @@ class DriftNetwork(eqx.Module):
             >>> drift.configuration()
             {'kind': 'polynomial-plus-mlp', 'width': 4, 'depth': 1, 'degree': 1}
         """
-        return {"kind": self.kind, **self.body.sizes(), "degree": self.body.degree}
+        pairs = {"pairs": [list(pair) for pair in self.body.pairs]} if self.body.pairs else {}
+        return {"kind": self.kind, **self.body.sizes(), "degree": self.body.degree, **pairs}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "DriftNetwork":
@@ -111,4 +114,5 @@ class DriftNetwork(eqx.Module):
             True
         """
         width, depth, degree = (configuration[name] for name in ("width", "depth", "degree"))
-        return cls(jnp.ones(outputs), width, depth, degree, inputs, key=any_key())
+        pairs = tuple((int(i), int(j)) for i, j in configuration.get("pairs", ()))
+        return cls(jnp.ones(outputs), width, depth, degree, inputs, pairs, key=any_key())

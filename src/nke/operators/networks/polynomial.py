@@ -14,13 +14,16 @@ from nke.arrays import Array as AnyArray
 from nke.arrays import namespace
 from nke.operators.networks.mlp import sizes, zero_headed_mlp
 
+Pairs = tuple[tuple[int, int], ...]
 
-def monomials(x: Float[AnyArray, "*batch d"], degree: int) -> Float[AnyArray, "*batch n"]:
+
+def monomials(x: Float[AnyArray, "*batch d"], degree: int, pairs: Pairs = ()) -> Float[AnyArray, "*batch n"]:
     """All x_i, then all products x_i x_j, and so on up to a degree; without the constant.
 
     Args:
         x: States, NumPy or JAX.
         degree: Largest number of factors.
+        pairs: Columns that are cosine and sine of one angle, see ``monomial_variables``.
 
     Returns:
         The monomials in the order of ``monomial_variables``.
@@ -29,17 +32,18 @@ def monomials(x: Float[AnyArray, "*batch d"], degree: int) -> Float[AnyArray, "*
         >>> nke.operators.monomials(np.array([2.0, 3.0]), degree=2).tolist()
         [2.0, 3.0, 4.0, 6.0, 9.0]
     """
-    columns = [np.array(variables).T for variables in monomial_variables(x.shape[-1], degree)]
+    columns = [np.array(variables).T for variables in monomial_variables(x.shape[-1], degree, pairs)]
     products = [reduce(mul, (x[..., i] for i in indices)) for indices in columns]
     return namespace(x).concatenate([x[..., :0], *products], axis=-1)
 
 
-def monomial_degrees(inputs: int, degree: int) -> Int[np.ndarray, " n"]:
+def monomial_degrees(inputs: int, degree: int, pairs: Pairs = ()) -> Int[np.ndarray, " n"]:
     """The degree of each of the ``monomials``.
 
     Args:
         inputs: Number of coordinates.
         degree: Largest number of factors.
+        pairs: Columns that are cosine and sine of one angle.
 
     Returns:
         One number for each monomial, in their order.
@@ -48,15 +52,17 @@ def monomial_degrees(inputs: int, degree: int) -> Int[np.ndarray, " n"]:
         >>> nke.operators.monomial_degrees(inputs=2, degree=2).tolist()
         [1, 1, 2, 2, 2]
     """
-    return np.array([len(variables) for same in monomial_variables(inputs, degree) for variables in same], int)
+    return np.array([len(variables) for same in monomial_variables(inputs, degree, pairs) for variables in same], int)
 
 
-def monomial_variables(inputs: int, degree: int) -> list[list[tuple[int, ...]]]:
+def monomial_variables(inputs: int, degree: int, pairs: Pairs = ()) -> list[list[tuple[int, ...]]]:
     """The coordinates that are multiplied in each of the ``monomials``.
 
     Args:
         inputs: Number of coordinates.
         degree: Largest number of factors.
+        pairs: Columns that are cosine and sine of one angle. Since cos² + sin² = 1, no product has a sine twice: what
+            is left are the trigonometric polynomials, each of them once.
 
     Returns:
         For each degree from one on, the tuples of coordinates of its monomials.
@@ -65,7 +71,15 @@ def monomial_variables(inputs: int, degree: int) -> list[list[tuple[int, ...]]]:
         >>> nke.operators.monomial_variables(inputs=2, degree=2)
         [[(0,), (1,)], [(0, 0), (0, 1), (1, 1)]]
     """
-    return [list(combinations_with_replacement(range(inputs), k)) for k in range(1, degree + 1)]
+    sines = [sine for _, sine in pairs]
+    return [
+        [
+            product
+            for product in combinations_with_replacement(range(inputs), k)
+            if all(product.count(i) < 2 for i in sines)
+        ]
+        for k in range(1, degree + 1)
+    ]
 
 
 class PolynomialPlusMLP(eqx.Module):
@@ -79,12 +93,14 @@ class PolynomialPlusMLP(eqx.Module):
         width: Units in each hidden layer of the network.
         depth: Number of hidden layers; with 0 there is no network, the polynomial alone.
         degree: Degree of the polynomial.
+        pairs: Columns that are cosine and sine of one angle.
         key: Random key for the network's start.
 
     Attributes:
         mlp: The network, or None.
         skip: The coefficients A and b.
         degree: Degree of the polynomial.
+        pairs: Columns that are cosine and sine of one angle.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -96,16 +112,27 @@ class PolynomialPlusMLP(eqx.Module):
     mlp: eqx.nn.MLP | None
     skip: eqx.nn.Linear
     degree: int = eqx.field(static=True)
+    pairs: Pairs = eqx.field(static=True)
 
-    def __init__(self, inputs: int, outputs: int, width: int, depth: int, degree: int = 1, *, key: PRNGKeyArray):
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        width: int,
+        depth: int,
+        degree: int = 1,
+        pairs: Pairs = (),
+        *,
+        key: PRNGKeyArray,
+    ):
         self.mlp = zero_headed_mlp(inputs, outputs, width, depth, key) if depth else None
-        terms = len(monomial_degrees(inputs, degree))
+        terms = len(monomial_degrees(inputs, degree, pairs))
         self.skip = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(terms, outputs, key=key))
-        self.degree = degree
+        self.degree, self.pairs = degree, pairs
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " n"]:
         """The values at one state."""
-        polynomial = self.skip(monomials(x, self.degree))
+        polynomial = self.skip(monomials(x, self.degree, self.pairs))
         return polynomial if self.mlp is None else polynomial + self.mlp(x)
 
     def sizes(self) -> dict[str, int]:

@@ -1,0 +1,220 @@
+"""In which coordinates is the law learned? Plain ones or logarithms, by the likelihood of a quick regression.
+
+Both are compared in the user's units: the density of a logarithm has the Jacobian du/dx = 1/x.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from nke.data import Trajectories, Transitions
+from nke.data.transforms import Log, Plain, Transform
+from nke.fitting.batches import some_transitions
+from nke.fitting.decisions import Decision, Estimate
+from nke.fitting.rules import SelectionRules
+from nke.operators import monomial_degrees, monomials
+
+
+def choose_coordinates(
+    data: Trajectories, known: Mapping[str, Transform], fixed: Sequence[str], seed: int, rules: SelectionRules
+) -> tuple[tuple[Transform, ...], list[Decision]]:
+    """Decides which columns are learned as logarithms, of those that are positive in the data.
+
+    The displacements of a column and of its logarithm are each regressed on powers of the state, with a variance that
+    depends on it; the logarithm is taken where it predicts held-out transitions better by more than chance. Where that
+    is so for one column, others that gain at all follow it: noise in proportion to the state is constant only if all
+    columns are logarithms.
+
+    Args:
+        data: Recorded trajectories.
+        known: Transforms of the columns that the user named.
+        fixed: Columns that must stay as they are.
+        seed: Of the parts that are held out.
+        rules: Margin of the comparison.
+
+    Returns:
+        A transform for each column, and the decisions with their evidence.
+    """
+    chosen, evidence, gains = dict(known), {}, {}
+    lowest = data.observed_states.min(axis=0)
+    open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and name not in known and name not in fixed]
+    if open_columns:
+        comparison = _Comparison.of(data, seed, rules)
+        for i in open_columns:
+            gain = gains[data.names[i]] = comparison.gain(i)
+            middle = float(np.median(data.observed_states[:, i]))
+            evidence[data.names[i]] = {
+                "gain of the logarithm in nats per transition": gain,
+                "smallest value over the median": float(lowest[i]) / middle,
+            }
+    if any(gain.value > rules.coordinate_gain_errors * gain.error for gain in gains.values()):
+        chosen |= {name: Log() for name, gain in gains.items() if gain.value > 0}
+    rule = (
+        "the logarithm of a positive column where it predicts held-out transitions better by "
+        f"{rules.coordinate_gain_errors:g} standard errors, and then of others that gain; positive=[] keeps all as "
+        "they are"
+        if open_columns
+        else "no further column is positive throughout"
+    )
+    columns = tuple(chosen.get(name, Plain()) for name in data.names)
+    return columns, [coordinate_decision(data, columns, evidence, rule), *angle_hints(data, known)]
+
+
+def coordinate_decision(
+    data: Trajectories, columns: Sequence[Transform], evidence: Mapping[str, object], rule: str
+) -> Decision:
+    """Says in which coordinates the law is learned.
+
+    Args:
+        data: Recorded trajectories.
+        columns: The transform of each column.
+        evidence: What the data said about each column.
+        rule: How that leads to the answer.
+
+    Returns:
+        The decision.
+    """
+    words = [_words(transform, name) for transform, name in zip(columns, data.names, strict=True)]
+    answer = ", ".join(filter(None, words)) or "those of the data"
+    return Decision("In which coordinates is the law learned?", answer, evidence, rule, "coordinates")
+
+
+def angle_hints(data: Trajectories, known: Mapping[str, Transform]) -> list[Decision]:
+    """Finds columns that jump by almost their whole range, as angles that are wrapped do.
+
+    Args:
+        data: Recorded trajectories.
+        known: Columns that the user named.
+
+    Returns:
+        A decision that says what to say to the fit; none where no column does.
+    """
+    moved, found = np.abs(data.transitions().displacement), {}
+    for i, name in enumerate(data.names):
+        span = float(np.ptp(data.observed_states[:, i]))
+        far = moved[:, i] > span / 2
+        if name in known or far.sum() < 3 or far.mean() > 0.5:
+            continue
+        if moved[far, i].mean() > 0.8 * span and np.median(moved[~far, i]) < 0.1 * span:
+            found[name] = _likely_period(span)
+    if not found:
+        return []
+    return [
+        Decision(
+            "Are some columns angles?",
+            f"it seems so; then say periodic={found}",
+            dict(found),
+            "a column that moves little, or by almost its whole range",
+            "angles",
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Transitions in groups that are held out together, and powers of the states that explain the motion.
+
+    Attributes:
+        seen: The transitions.
+        group: Trajectory of each, or part of a long one: serial correlation stays within.
+        fold: Number of the fold in which each is held out.
+        degree: Highest power of the state in the mean.
+    """
+
+    seen: Transitions
+    group: Int[np.ndarray, " t"]
+    fold: Int[np.ndarray, " t"]
+    degree: int
+
+    @classmethod
+    def of(cls, data: Trajectories, seed: int, rules: SelectionRules, folds: int = 4, groups: int = 20):
+        """Divides at most so many transitions that the comparison takes about a second."""
+        inputs = data.dimension
+        degree = max(k for k in (1, 2, 3) if k == 1 or len(monomial_degrees(inputs, k)) <= rules.most_coefficients)
+        terms = len(monomial_degrees(inputs, degree)) + 1
+        most = int(min(rules.coordinate_transitions, max(5e7 / terms**2, 20 * terms)))
+        seen = some_transitions(data.transitions(), most, seed)
+        trajectories, group = np.unique(seen.trajectory, return_inverse=True)
+        if len(trajectories) < groups:
+            group = np.arange(len(seen)) * groups // len(seen)
+        order = np.random.default_rng(seed).permutation(group.max() + 1)
+        return cls(seen, group, order[group] % folds, degree)
+
+    def gain(self, column: int, most: float = 5.0) -> Estimate:
+        """Nats per transition by which the logarithm of a column predicts better, with a standard error over groups.
+
+        No transition counts for more than ``most``: far out, a regression may miss by thousands of nats.
+        """
+        gain = np.clip(self._log_density(column, Log()) - self._log_density(column, Plain()), -most, most)
+        sums, counts = (np.bincount(self.group, weights) for weights in (gain, None))
+        mean, groups = float(gain.mean()), max(len(counts), 2)
+        error = np.sqrt(np.sum((sums - counts * mean) ** 2) * groups / (groups - 1)) / len(gain)
+        return Estimate(mean, float(error))
+
+    def _log_density(self, column: int, transform: Transform) -> Float[np.ndarray, " t"]:
+        """Log density of the column at the end of each transition, which its own fold did not see."""
+        x, step = np.array(self.seen.x), self.seen.step
+        x[:, column] = transform.to(x[:, column])
+        moved = transform.displacement(self.seen.displacement[:, column], self.seen.x[:, column]) / np.sqrt(step)
+        deviation = x.std(axis=0)
+        z = (x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+        powers = _with_one(monomials(z, self.degree))
+        squares = powers if self.degree < 2 else powers[:, : 1 + len(monomial_degrees(z.shape[1], 2))]
+        powers = powers * np.sqrt(step / np.median(step))[:, None]
+        found = np.empty(len(step))
+        for train, held_out in self._folds():
+            mean, log_variance = _regression(powers[train], squares[train], moved[train])
+            width = squares[held_out] @ log_variance
+            width = np.clip(width, *_range(squares[train] @ log_variance))
+            rest = moved[held_out] - powers[held_out] @ mean
+            found[held_out] = -(np.log(2 * np.pi) + width + rest**2 * np.exp(-width)) / 2
+        return found - np.log(step) / 2 + transform.log_slope(self.seen.y[:, column])
+
+    def _folds(self) -> Iterator[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]]:
+        for k in np.unique(self.fold):
+            yield np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)
+
+
+def _regression(
+    powers: Float[np.ndarray, "t n"], squares: Float[np.ndarray, "t m"], moved: Float[np.ndarray, " t"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " m"]]:
+    """Coefficients of the mean of a motion and of the logarithm of its variance, in turns."""
+    weight, mean, log_variance = np.ones(len(moved)), np.zeros(powers.shape[1]), np.zeros(squares.shape[1])
+    for _ in range(2):
+        mean = _least_squares(powers, moved, weight)
+        rest = (moved - powers @ mean) ** 2
+        log_variance = _least_squares(squares, np.log(rest + 1e-4 * rest.mean()), np.ones(len(moved)))
+        width = squares @ log_variance
+        log_variance[0] += np.log(np.mean(rest * np.exp(-width)))  # log χ² is not zero on average
+        weight = np.exp(width.mean() - np.clip(width, *_range(width)))
+    return mean, log_variance
+
+
+def _least_squares(columns, target, weight, ridge: float = 1e-6) -> Float[np.ndarray, " n"]:
+    normal = (columns.T * weight) @ columns
+    normal += ridge * np.diag(np.diag(normal)) + np.finfo(float).tiny * np.eye(len(normal))
+    return np.linalg.solve(normal, (columns.T * weight) @ target)
+
+
+def _range(values: Float[np.ndarray, " t"]) -> tuple[float, float]:
+    """Between which a variance is believed: not beyond what most of the data says."""
+    low, high = np.quantile(values, [0.001, 0.999])
+    return float(low), float(high)
+
+
+def _with_one(columns: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t m"]:
+    return np.concatenate([np.ones((len(columns), 1)), columns], axis=1)
+
+
+def _likely_period(span: float) -> float:
+    """A usual period that the range nearly fills, or the range itself."""
+    usual = [period for period in (1.0, 2 * np.pi, 12.0, 24.0, 360.0) if 0.9 * period < span <= 1.0001 * period]
+    return float(usual[0]) if usual else span
+
+
+def _words(transform: Transform, name: str) -> str:
+    if isinstance(transform, Plain):
+        return ""
+    return f"{name} as an angle" if transform.affine else transform.name(name)

@@ -1,0 +1,134 @@
+"""Coordinates that suit the data: the law is learned for transformed columns, the model speaks of the user's own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nke.data import Coordinates, Trajectories
+from nke.data.transforms import Periodic, Plain
+from nke.errors import InputError
+from nke.fitting.batches import some_transitions
+from nke.fitting.coordinate_choice import choose_coordinates, coordinate_decision
+from nke.fitting.decisions import Decision, Estimate
+from nke.fitting.known_columns import known_columns
+from nke.fitting.likelihood import Likelihood
+from nke.fitting.method import Method, StructuredMethod
+from nke.fitting.result import FitResult
+from nke.fitting.training import FitRun
+from nke.model import Model
+
+
+@dataclass(frozen=True)
+class SuitedCoordinates:
+    """Coordinates of a fit and what was decided about them.
+
+    Attributes:
+        coordinates: From the columns of the data to those of training.
+        decisions: Why these.
+    """
+
+    coordinates: Coordinates
+    decisions: tuple[Decision, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        data: Trajectories,
+        method: Method,
+        coordinates: Coordinates | None,
+        positive: Sequence[str] | None,
+        periodic: Sequence[str] | Mapping[str, float] | None,
+        bounds: Mapping[str, Sequence[float]] | None,
+        seed: int,
+    ) -> "SuitedCoordinates":
+        """Takes what the user says about the columns, and decides on the others where the method is a likelihood.
+
+        Args:
+            data: Recorded trajectories.
+            method: How the law is learned.
+            coordinates: As asked; None: from the rest.
+            positive: Columns that are positive; None: decided from the data.
+            periodic: Columns that are angles.
+            bounds: Columns with their bounds.
+            seed: Of what is random.
+
+        Returns:
+            The coordinates.
+
+        Raises:
+            InputError: If the demands contradict each other, the data or the method.
+        """
+        said = positive is not None or periodic is not None or bounds is not None
+        if coordinates is not None:
+            if said:
+                raise InputError(
+                    "expected either coordinates or positive, periodic and bounds, but got both; say it with "
+                    "nke.Coordinates(..., transforms=...) alone"
+                )
+            return cls(_allowed(coordinates, method))
+        structured = isinstance(method, StructuredMethod)
+        kinetic = (method.kinetic or {}) if structured else {}
+        known = known_columns(data, positive, periodic, bounds, kinetic)
+        if positive is None and isinstance(method, Likelihood):
+            fixed = {*kinetic, *kinetic.values()}
+            columns, decisions = choose_coordinates(data, known, sorted(fixed), seed, method.rules)
+        else:
+            columns = tuple(known.get(name, Plain()) for name in data.names)
+            decisions = [coordinate_decision(data, columns, {}, "as asked")] if said else []
+        chosen = None if all(isinstance(column, Plain) for column in columns) else columns
+        return cls(_allowed(Coordinates.zscore(data, chosen), method), tuple(decisions))
+
+    def fit(self, data: Trajectories, method: Method, jumps: bool | None, run: FitRun) -> FitResult:
+        """Learns the law of the transformed columns and gives it back for the columns of the data.
+
+        Args:
+            data: Recorded trajectories.
+            method: How the law is learned.
+            jumps: Whether the law has jumps; None: decided from the data.
+            run: Seed, progress and checkpoint.
+
+        Returns:
+            The result; model and score are in the user's coordinates.
+        """
+        columns = self.coordinates.transforms
+        if all(isinstance(column, Plain) for column in columns):
+            return self._with_decisions(method.fit(data, self.coordinates, jumps, run))
+        inner = data.transformed(columns)
+        result = _renamed(method, data, inner).fit(inner, self.coordinates.of_transformed(), jumps, run)
+        found = result.model.coordinates
+        coordinates = Coordinates(found.shift, found.scale, found.time_unit, columns)
+        model = replace(result.model, coordinates=coordinates, names=data.names, units=data.units)
+        score = result.score
+        if score is not None and not coordinates.is_affine:
+            score = _held_out_score(model, data, method, run, result.rules.averaged_transitions)
+        return self._with_decisions(replace(result, model=model, score=score))
+
+    def _with_decisions(self, result: FitResult) -> FitResult:
+        """The decisions on coordinates come behind the first, how the data was divided."""
+        first, rest = result.decisions[:1], result.decisions[1:]
+        return replace(result, decisions=(*first, *self.decisions, *rest))
+
+
+def _allowed(coordinates: Coordinates, method: Method) -> Coordinates:
+    """Refuses angles where the method would not learn a periodic law."""
+    if any(isinstance(t, Periodic) for t in coordinates.transforms) and not isinstance(method, StructuredMethod):
+        raise InputError(
+            f"expected a method that knows of angles for periodic columns, but got {type(method).__name__}; "
+            "use nke.Likelihood, or leave periodic out"
+        )
+    return coordinates
+
+
+def _renamed(method: Method, data: Trajectories, inner: Trajectories) -> Any:
+    """The method with the names of the transformed columns; positions and velocities keep theirs."""
+    if not isinstance(method, StructuredMethod) or not method.invariant:
+        return method
+    names = dict(zip(data.names, inner.names, strict=True))
+    changed: Any = method
+    return replace(changed, invariant=tuple(names.get(name, name) for name in method.invariant))
+
+
+def _held_out_score(model: Model, data: Trajectories, method: Any, run: FitRun, most: int) -> Estimate:
+    """Mean log density of held-out transitions in the user's coordinates, which differ from state to state."""
+    held_out = some_transitions(data.split(method.held_out, run.seed)[1].transitions(), most, run.seed)
+    return Estimate.of(model.log_prob(held_out.y, held_out.x, held_out.step))

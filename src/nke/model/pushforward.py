@@ -1,0 +1,70 @@
+"""Gaussian laws of a displacement in z, pushed forward to the user's coordinates with matched moments."""
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.data import Coordinates
+from nke.data.transforms import Log, Transform
+from nke.mixtures import GaussianMixture
+
+NODES = 12  # of the quadrature in each of two coordinates
+
+
+def displacement_back(
+    law: GaussianMixture, coordinates: Coordinates, x: Float[np.ndarray, "*batch d"]
+) -> GaussianMixture:
+    """Pushes the law of a displacement from the states x forward, each component with its own mean and covariance.
+
+    Of plain columns and angles it is exact. Of a logarithm the moments are those of the log-normal law, in closed form;
+    of a logit they are computed by Gauss–Hermite quadrature.
+
+    Args:
+        law: Law of the displacement in z for each state, NumPy.
+        coordinates: From the user's coordinates to z.
+        x: States in the user's coordinates.
+
+    Returns:
+        The law of the displacement in the user's coordinates.
+    """
+    scale = coordinates.scale
+    if coordinates.is_affine:
+        return law.affine(np.zeros(coordinates.dimension), scale)
+    mean, covariance = np.asarray(law.means) * scale, np.asarray(law.covariances) * np.outer(scale, scale)
+    start, variance = np.asarray(x, np.float64)[..., None, :], np.diagonal(covariance, axis1=-2, axis2=-1)
+    columns = [(transform, start[..., i], mean[..., i], variance[..., i]) for i, transform in _numbered(coordinates)]
+    moved = np.stack([t.mean_displacement(*rest) for t, *rest in columns], axis=-1)
+    slope = np.stack([np.broadcast_to(t.mean_first(*rest), rest[1].shape) for t, *rest in columns], axis=-1)
+    spread = np.empty_like(covariance)
+    for i, first in _numbered(coordinates):
+        for j, second in _numbered(coordinates):
+            if j > i:
+                continue
+            shared = covariance[..., i, j]
+            if first.affine or second.affine:
+                found = slope[..., i] * slope[..., j] * shared  # Stein's identity; one of the slopes is 1
+            elif isinstance(first, Log) and isinstance(second, Log):
+                found = slope[..., i] * slope[..., j] * np.expm1(shared)
+            else:
+                ends = [t.to(s) + m for t, s, m, _ in (columns[i], columns[j])]
+                found = _covariance((first, second), ends, (variance[..., i], variance[..., j]), shared)
+            spread[..., i, j] = spread[..., j, i] = found
+    return GaussianMixture(law.weights, moved, spread)
+
+
+def _numbered(coordinates: Coordinates) -> list[tuple[int, Transform]]:
+    return list(enumerate(coordinates.transforms))
+
+
+def _covariance(transforms, means, variances, shared) -> Float[np.ndarray, "*batch"]:
+    """The covariance of two transformed Gaussians, by quadrature over both."""
+    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights = weights / weights.sum()
+    one, other = (np.sqrt(np.maximum(variance, 0.0)) for variance in variances)
+    along = np.where(one > 0, shared / np.where(one > 0, one, 1.0), 0.0)
+    across = np.sqrt(np.maximum(other**2 - along**2, 0.0))
+    first = transforms[0].back((means[0][..., None] + one[..., None] * points)[..., None])
+    inner = means[1][..., None, None] + along[..., None, None] * points[:, None] + across[..., None, None] * points
+    second = transforms[1].back(inner)
+    table = weights[:, None] * weights
+    centre = [np.sum(table * value, axis=(-2, -1)) for value in (first, second)]
+    return np.sum(table * (first - centre[0][..., None, None]) * (second - centre[1][..., None, None]), axis=(-2, -1))

@@ -1,0 +1,86 @@
+"""Logarithms are taken where they predict better, and the evidence says by how much."""
+
+import numpy as np
+import pytest
+
+from nke.data import Trajectories
+from nke.data.transforms import Log, Plain
+from nke.fitting import SelectionRules
+from nke.fitting.coordinate_choice import angle_hints, choose_coordinates
+from nke.systems import CoxIngersollRoss, GeometricBrownianMotion, OrnsteinUhlenbeck, PredatorPrey
+
+RULES = SelectionRules()
+GAIN = "gain of the logarithm in nats per transition"
+
+
+def chosen(data, known=None, fixed=()):
+    return choose_coordinates(data, known or {}, fixed, seed=0, rules=RULES)
+
+
+def shifted(data, scale, shift):
+    return Trajectories(scale * np.asarray(data.states) + shift, np.asarray(data.times))
+
+
+@pytest.mark.parametrize(
+    ("data", "columns"),
+    [
+        (GeometricBrownianMotion(volatility=0.6).simulate(64, seed=0), (Log(),)),
+        (GeometricBrownianMotion(volatility=1.5).simulate(64, seed=0), (Log(),)),
+        (PredatorPrey().simulate(128, seed=0), (Log(), Log())),
+        (shifted(OrnsteinUhlenbeck().simulate(64, seed=0), 1.0, 50.0), (Plain(),)),
+        (shifted(OrnsteinUhlenbeck().simulate(64, seed=0), 0.2, 1.0), (Plain(),)),
+        (CoxIngersollRoss().simulate(64, seed=0), (Plain(),)),
+    ],
+    ids=[
+        "geometric Brownian motion",
+        "its long tail",
+        "predator and prey",
+        "far above zero",
+        "close to zero",
+        "square root",
+    ],
+)
+def test_known_laws(data, columns):
+    found, (decision, *_) = chosen(data)
+    assert found == columns
+    assert decision.topic == "coordinates"
+    gain = decision.evidence[data.names[0]][GAIN]
+    assert (gain.value > 2 * gain.error) == (columns[0] == Log())
+
+
+def test_gain_is_that_of_the_exact_densities():
+    """Of a geometric Brownian motion: log-normal against the best Gaussian with the same mean and variance.
+
+    To leading order the negentropy of the skewness 3σ√s is skewness²/12.
+    """
+    volatility, step = 0.4, 0.1
+    system = GeometricBrownianMotion(volatility=volatility)
+    data = system.simulate(2000, seed=1, times=np.arange(6) * step)
+    gain = chosen(data)[1][0].evidence["price"][GAIN]
+    assert gain.value == pytest.approx((3 * volatility) ** 2 * step / 12, rel=0.3)
+    assert gain.error < 0.2 * gain.value
+
+
+def test_one_long_path_is_cut_into_parts():
+    logarithm = OrnsteinUhlenbeck().simulate(1, seed=0, times=np.arange(4001) * 0.1)
+    assert chosen(Trajectories(np.exp(logarithm.states), logarithm.times))[0] == (Log(),)
+
+
+def test_columns_that_are_known_or_fixed_are_left_alone():
+    data = PredatorPrey().simulate(128, seed=0)
+    assert chosen(data, {"prey": Plain()})[0] == (Plain(), Log())
+    assert chosen(data, fixed=["predator"])[0] == (Log(), Plain())
+
+
+def test_nothing_to_decide():
+    found, (decision, *_) = chosen(OrnsteinUhlenbeck().simulate(16, seed=0))
+    assert found == (Plain(),)
+    assert (decision.answer, decision.evidence) == ("those of the data", {})
+
+
+def test_a_wrapped_angle_is_suggested():
+    walk = np.cumsum(np.random.default_rng(0).normal(0.2, 0.2, (8, 300)), axis=1)
+    states = np.stack([np.mod(walk, 2 * np.pi), walk], axis=-1)
+    (hint,) = angle_hints(Trajectories(states, 0.1, names=["wrapped", "counting"]), {})
+    assert hint.evidence == {"wrapped": 2 * np.pi}
+    assert angle_hints(OrnsteinUhlenbeck().simulate(16, seed=0), {}) == []
