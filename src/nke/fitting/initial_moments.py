@@ -102,18 +102,18 @@ class TransitionSample:
         return x if self._constraint is None else self._constraint.seen(x)
 
     def visible_ahead(
-        self, x: Float[np.ndarray, "t d"], displacement: Float[np.ndarray, "t r"]
-    ) -> Float[np.ndarray, "t d"]:
-        """Moves the learned coordinates of states, as the law sees them.
+        self, states: Float[np.ndarray, "t d"], displacement: Float[np.ndarray, "t r"]
+    ) -> Float[np.ndarray, "t n"]:
+        """Moves the learned coordinates of states, and gives them as the law sees them.
 
         Args:
-            x: States as the law sees them.
+            states: The states.
             displacement: Motion of the learned coordinates.
 
         Returns:
-            The states ahead, likewise.
+            The states ahead, as the law sees them.
         """
-        ahead = x.copy()
+        ahead = states.copy()
         ahead[:, self.free] += displacement
         return self.visible(ahead)
 

@@ -6,6 +6,7 @@ needed. In each group the kernels around some states of the data are turned into
 (Nyström's method), so that few of them do.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -96,23 +97,32 @@ class FeatureSet:
         inputs: Number of coordinates of the state.
         degree: Highest power; each degree from two on is a group of its own.
         kernels: Groups of kernels.
+        pairs: Coordinates that are cosine and sine of one angle.
     """
 
     inputs: int
     degree: int
     kernels: tuple[KernelGroup, ...]
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(
-        cls, x: Float[np.ndarray, "n d"], degree: int, sizes: list[GroupSize], seed: int, most_powers: int = 120
+        cls,
+        x: Float[np.ndarray, "n d"],
+        degree: int,
+        sizes: Callable[[int], list[GroupSize]],
+        seed: int,
+        pairs: tuple[tuple[int, int], ...] = (),
+        most_powers: int = 120,
     ) -> "FeatureSet":
         """Builds features for states like these.
 
         Args:
             x: States of the data; coordinates that do not vary have no kernels.
             degree: Highest power.
-            sizes: Kinds of kernels.
+            sizes: Gives the kinds of kernels for a number of coordinates; an angle is one of them.
             seed: Of the choice of centres.
+            pairs: Columns that are cosine and sine of one angle.
             most_powers: Powers of one degree, at most; a degree with more of them is left out.
 
         Returns:
@@ -120,22 +130,22 @@ class FeatureSet:
         """
         rng = np.random.default_rng(seed)
         some = x[rng.permutation(len(x))[:EXAMINED]]
-        varying = [int(j) for j in np.flatnonzero(some.std(axis=0) > 0)]
+        units = coordinates_of(some, pairs)
         kernels = [
-            _group(some, columns, length, size)
-            for size in sizes
-            for columns in combinations(varying, min(size.coordinates, len(varying)))
+            _group(some, sum(chosen, ()), length, size)
+            for size in sizes(len(units))
+            for chosen in combinations(units, min(size.coordinates, len(units)))
             for length in size.lengths
         ]
-        counts = np.bincount(monomial_degrees(x.shape[1], degree))
+        counts = np.bincount(monomial_degrees(x.shape[1], degree, pairs))
         while degree > 1 and counts[degree] > most_powers:
             degree -= 1
-        return cls(x.shape[1], degree, tuple(kernels))
+        return cls(x.shape[1], degree, tuple(kernels), pairs)
 
     @property
     def groups(self) -> Int[np.ndarray, " f"]:
         """Group of each feature: −1 for 1 and x, then the higher powers degree by degree, then the kernels."""
-        powers = monomial_degrees(self.inputs, self.degree) - 2
+        powers = monomial_degrees(self.inputs, self.degree, self.pairs) - 2
         kernels = [np.full(k.projection.shape[1], self.degree - 1 + i) for i, k in enumerate(self.kernels)]
         return np.concatenate([[-1], powers, *kernels]).astype(int)
 
@@ -146,7 +156,11 @@ class FeatureSet:
 
     def design(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n f"]:
         """Computes all features of states."""
-        columns = [np.ones((len(x), 1)), np.asarray(monomials(x, self.degree)), *(k.features(x) for k in self.kernels)]
+        columns = [
+            np.ones((len(x), 1)),
+            np.asarray(monomials(x, self.degree, self.pairs)),
+            *(k.features(x) for k in self.kernels),
+        ]
         return np.concatenate(columns, axis=1)
 
     def used(self, groups: Bool[np.ndarray, " g"]) -> tuple["FeatureSet", Bool[np.ndarray, " f"]]:
@@ -170,7 +184,7 @@ class FeatureSet:
         """The same features as a function that is differentiated and stored."""
         if not self.kernels:
             nothing = np.zeros((1, self.inputs))
-            return SmoothBasis(self.degree, nothing, nothing, np.zeros((1, 0)))
+            return SmoothBasis(self.degree, nothing, nothing, np.zeros((1, 0)), self.pairs)
         centres, precisions = (np.concatenate([k[i] for k in self.kernels]) for i in (2, 3))
         rows, functions = (sum(k.projection.shape[i] for k in self.kernels) for i in (0, 1))
         projection, row, column = np.zeros((rows, functions)), 0, 0
@@ -178,7 +192,22 @@ class FeatureSet:
             m, k = kernel.projection.shape
             projection[row : row + m, column : column + k] = kernel.projection
             row, column = row + m, column + k
-        return SmoothBasis(self.degree, centres, precisions, projection)
+        return SmoothBasis(self.degree, centres, precisions, projection, self.pairs)
+
+
+def coordinates_of(x: Float[np.ndarray, "n d"], pairs: tuple[tuple[int, int], ...]) -> list[tuple[int, ...]]:
+    """Finds the columns of each coordinate that varies; an angle has two.
+
+    Args:
+        x: States.
+        pairs: Columns that are cosine and sine of one angle.
+
+    Returns:
+        The columns, coordinate by coordinate.
+    """
+    angles, varying = {i for pair in pairs for i in pair}, x.std(axis=0) > 0
+    single = [(int(i),) for i in np.flatnonzero(varying) if i not in angles]
+    return [*single, *(pair for pair in pairs if varying[list(pair)].all())]
 
 
 def _group(some: Float[np.ndarray, "n d"], columns: tuple[int, ...], length: float, size: GroupSize) -> KernelGroup:

@@ -103,7 +103,7 @@ class SmoothRegression:
         calm_part = calm[part]
         speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
         speed = np.where(speed > 0, speed, 1.0)
-        features = FeatureSet.of(x, degree, group_sizes(int(np.sum(x.std(axis=0) > 0))), seed)
+        features = FeatureSet.of(x, degree, group_sizes, seed, sample.pairs)
         velocity = moved / step[:, None] / speed
         spread = np.sqrt(_mean_square(velocity, calm_part * step) * np.ones_like(velocity))  # of velocity · √step
         ahead, drift, noise, start, gain = x, None, None, np.eye(len(speed)), 0.0
@@ -112,7 +112,7 @@ class SmoothRegression:
             drift, gain = _regress_drift(features, design, velocity, calm_part * step, spread)
             f = design @ drift.weights.T
             if i == 0:  # to the states half a step ahead, where the mean velocity of a step is the drift
-                ahead = sample.visible_ahead(x, step[:, None] / 2 * speed * f)
+                ahead = sample.visible_ahead(sample.states[part], step[:, None] / 2 * speed * f)
                 design = features.design(ahead)
                 spread = _left(velocity, f, step, calm_part)
                 drift, gain = _regress_drift(features, design, velocity, calm_part * step, spread)
@@ -124,7 +124,7 @@ class SmoothRegression:
         assert drift is not None
         assert noise is not None
         drift, noise = drift.trimmed(), noise.trimmed()
-        middle = sample.visible_ahead(sample.x, sample.step[:, None] / 2 * speed * drift(sample.x))
+        middle = sample.visible_ahead(sample.states, sample.step[:, None] / 2 * speed * drift(sample.x))
         residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
         return cls(drift, speed, noise, start, residual, gain)
 

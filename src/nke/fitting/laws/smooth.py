@@ -78,7 +78,7 @@ class SmoothLaw(Candidate):
         regression = initial.smooth_regression(form.degree, form.noise == "constant")
         jump, features = None, None
         if initial.jumps:
-            features = FeatureSet.of(initial.sample.x, 1, jump_group_sizes(initial.sample.x.shape[1]), initial.seed)
+            features = FeatureSet.of(initial.sample.x, 1, jump_group_sizes, initial.seed, initial.sample.pairs)
             measure, order = initial.jump_network(problem.trainer.key())
             jump = PoissonJump(measure.with_basis(features.basis()), order)
         return smooth_parameters(smooth_generator(regression, jump, initial.constraint), regression, features)
@@ -118,7 +118,7 @@ class SmoothLaw(Candidate):
             return False
         sample = problem.initial.sample
         some = slice(None, None, max(1, len(sample.x) // BATCH))
-        x, step = float32(sample.x[some]), float32(sample.step[some] / form.substeps)
+        x, step = float32(sample.states[some]), float32(sample.step[some] / form.substeps)
         _, by_drift = relative_changes(generator, x, step, jax.random.key(0))
         return bool(np.median(by_drift) > problem.rules.fast_drift_change)
 
@@ -182,7 +182,7 @@ class SmoothFamily(Family):
     def compare(self, fit: LawFit, search: "Search") -> Comparison:
         """Takes a law that does not diverge and predicts held-out transitions better than the law so far."""
         sample = search.problem.initial.sample
-        away = diverges(fit.generator, sample.x, sample.typical_step, search.problem.rules)
+        away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules)
         if search.best is None:
             return Comparison(not away, diverges=away)
         gain, better = fit.gain_over(search.best), False

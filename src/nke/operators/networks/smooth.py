@@ -13,7 +13,7 @@ from nke.operators.configuration import Configuration
 from nke.operators.networks.diffusion_factors import FACTORS
 from nke.operators.networks.drift import DRIFTS
 from nke.operators.networks.parameters import Fixed
-from nke.operators.networks.polynomial import monomial_degrees, monomials
+from nke.operators.networks.polynomial import Pairs, monomial_degrees, monomials
 
 MOST_LOG = 10.0  # largest |log| of a noise or a rate over its start, so that no state makes them overflow
 
@@ -34,12 +34,14 @@ class SmoothBasis(eqx.Module):
         centres: Centre c of every kernel.
         precisions: One over the squared length scales p of every kernel.
         projection: The matrix R that combines kernels to features, a column for each feature.
+        pairs: Columns that are cosine and sine of one angle.
 
     Attributes:
         centres: As above, not trained.
         precisions: As above, not trained.
         projection: As above, not trained.
         degree: As above.
+        pairs: As above.
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,18 +55,20 @@ class SmoothBasis(eqx.Module):
     precisions: Fixed
     projection: Fixed
     degree: int = eqx.field(static=True)
+    pairs: Pairs = eqx.field(static=True)
 
     def __init__(
         self,
         degree: int,
-        centres: Float[Array, "m d"],
-        precisions: Float[Array, "m d"],
-        projection: Float[Array, "m k"],
+        centres: Float[AnyArray, "m d"],
+        precisions: Float[AnyArray, "m d"],
+        projection: Float[AnyArray, "m k"],
+        pairs: Pairs = (),
     ):
         self.centres, self.precisions, self.projection = (
             Fixed(jnp.asarray(a, jnp.float32)) for a in (centres, precisions, projection)
         )
-        self.degree = degree
+        self.degree, self.pairs = degree, pairs
 
     @property
     def size(self) -> int:
@@ -77,13 +81,13 @@ class SmoothBasis(eqx.Module):
             5
         """
         (_, inputs), (_, kernels) = self.centres.value.shape, self.projection.value.shape
-        return 1 + len(monomial_degrees(inputs, self.degree)) + kernels
+        return 1 + len(monomial_degrees(inputs, self.degree, self.pairs)) + kernels
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
         """The features of one state."""
         gap = x - self.centres.value
         kernels = jnp.exp(-jnp.sum(self.precisions.value * gap * gap, axis=-1) / 2) @ self.projection.value
-        return jnp.concatenate([jnp.ones_like(x[:1]), monomials(x, self.degree), kernels])
+        return jnp.concatenate([jnp.ones_like(x[:1]), monomials(x, self.degree, self.pairs), kernels])
 
     def configuration(self) -> Configuration:
         """Degree and sizes, as JSON values.
@@ -95,7 +99,8 @@ class SmoothBasis(eqx.Module):
             {'degree': 1, 'centres': 1, 'kernels': 1}
         """
         centres, kernels = self.projection.value.shape
-        return {"degree": self.degree, "centres": centres, "kernels": kernels}
+        pairs = {"pairs": [list(pair) for pair in self.pairs]} if self.pairs else {}
+        return {"degree": self.degree, "centres": centres, "kernels": kernels, **pairs}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int) -> "SmoothBasis":
@@ -115,7 +120,8 @@ class SmoothBasis(eqx.Module):
         """
         centres, kernels = configuration["centres"], configuration["kernels"]
         at, projection = jnp.zeros((centres, inputs)), jnp.zeros((centres, kernels))
-        return cls(configuration["degree"], at, at, projection)
+        pairs = tuple((int(i), int(j)) for i, j in configuration.get("pairs", ()))
+        return cls(configuration["degree"], at, at, projection, pairs)
 
 
 class SmoothFunction(eqx.Module):
