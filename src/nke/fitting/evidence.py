@@ -128,8 +128,9 @@ def _at(
     evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
     grouped, count = groups[on], len(precisions)
     free = grouped >= 0
-    effective = np.bincount(grouped[free], 1 - np.diag(inverse)[free], count)
-    norms = np.bincount(grouped[free], values[on][free] ** 2, count)
+    effective, norms = (
+        np.bincount(grouped[free], a[free], count).astype(float) for a in (1 - np.diag(inverse), values[on] ** 2)
+    )
     return Penalised(values, precisions, float(evidence), effective), norms
 
 

@@ -182,17 +182,9 @@ class FeatureSet:
 
     def basis(self) -> SmoothBasis:
         """The same features as a function that is differentiated and stored."""
-        if not self.kernels:
-            nothing = np.zeros((1, self.inputs))
-            return SmoothBasis(self.degree, nothing, nothing, np.zeros((1, 0)), self.pairs)
-        centres, precisions = (np.concatenate([k[i] for k in self.kernels]) for i in (2, 3))
-        rows, functions = (sum(k.projection.shape[i] for k in self.kernels) for i in (0, 1))
-        projection, row, column = np.zeros((rows, functions)), 0, 0
-        for kernel in self.kernels:
-            m, k = kernel.projection.shape
-            projection[row : row + m, column : column + k] = kernel.projection
-            row, column = row + m, column + k
-        return SmoothBasis(self.degree, centres, precisions, projection, self.pairs)
+        nothing = np.zeros((0, self.inputs))
+        centres, precisions = (np.concatenate([nothing, *(k[i] for k in self.kernels)]) for i in (2, 3))
+        return SmoothBasis(self.degree, centres, precisions, [k.projection for k in self.kernels], self.pairs)
 
 
 def coordinates_of(x: Float[np.ndarray, "n d"], pairs: tuple[tuple[int, int], ...]) -> list[tuple[int, ...]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
 
 from nke.fitting.evidence import Penalised, maximise_evidence, without_idle_groups
 from nke.fitting.initial_moments import TransitionSample
@@ -104,24 +104,23 @@ class SmoothRegression:
         speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
         speed = np.where(speed > 0, speed, 1.0)
         features = FeatureSet.of(x, degree, group_sizes, seed, sample.pairs)
-        velocity = moved / step[:, None] / speed
-        spread = np.sqrt(_mean_square(velocity, calm_part * step) * np.ones_like(velocity))  # of velocity · √step
-        ahead, drift, noise, start, gain = x, None, None, np.eye(len(speed)), 0.0
-        for i in range(rounds):
-            design = features.design(ahead)
-            drift, gain = _regress_drift(features, design, velocity, calm_part * step, spread)
-            f = design @ drift.weights.T
-            if i == 0:  # to the states half a step ahead, where the mean velocity of a step is the drift
-                ahead = sample.visible_ahead(sample.states[part], step[:, None] / 2 * speed * f)
-                design = features.design(ahead)
-                spread = _left(velocity, f, step, calm_part)
-                drift, gain = _regress_drift(features, design, velocity, calm_part * step, spread)
-                f = design @ drift.weights.T
-            rest = (velocity - f) * np.sqrt(step)[:, None] * speed
+        velocity, weight = moved / step[:, None] / speed, calm_part * step
+        spread = np.sqrt(_mean_square(velocity, weight)) * np.ones_like(velocity)  # of velocity · √step
+        design = features.design(x)
+        drift, gain = _regress_drift(features, design, velocity, weight, spread)
+        noise, start = None, np.eye(len(speed))
+        for _ in range(rounds):
+            # To the states half a step ahead, around which the equation is linear to the order of the forward packet.
+            half = step[:, None] / 2 * speed * drift(x)
+            design = features.design(sample.visible_ahead(sample.states[part], half))
+            spread = spread if noise is not None else _left(velocity, design @ drift.weights.T, step, calm_part)
+            target = velocity if noise is None else _straightened(sample, part, drift, speed, half)
+            drift, gain = _regress_drift(features, design, target, weight, spread)
+            target = _straightened(sample, part, drift, speed, half)
+            rest = (target - design @ drift.weights.T) * np.sqrt(step)[:, None] * speed
             start = np.linalg.cholesky(_covariance(rest, calm_part))
             noise = _regress_noise(features, design, rest, start, calm_part, constant_noise)
             spread = _deviation(design @ noise.weights.T, start) / speed
-        assert drift is not None
         assert noise is not None
         drift, noise = drift.trimmed(), noise.trimmed()
         middle = sample.visible_ahead(sample.states, sample.step[:, None] / 2 * speed * drift(sample.x))
@@ -137,6 +136,37 @@ class SmoothRegression:
         """Whether the noise depends on the state."""
         groups, weights = self.noise.features.groups, self.noise.weights
         return bool(np.isfinite(self.noise.precisions).any() or weights[:, (groups < 0)][:, 1:].any())
+
+
+def _straightened(
+    sample: TransitionSample,
+    part: Int[np.ndarray, " t"],
+    drift: Functions,
+    speed: Float[np.ndarray, " r"],
+    half: Float[np.ndarray, "t r"],
+    apart: float = 1e-3,
+    stiff: float = 1.0,
+) -> Float[np.ndarray, "t r"]:
+    """Velocities over ``speed`` whose mean is the drift half a step ahead, and whose noise is that of the equation.
+
+    With the drift f(m) + J (y − m) near m = x + h, the forward packet ends at x + s·R (f(m) − J h) with the covariance
+    R s·a Rᵀ, R = (I − sJ/4)⁻²; so R⁻¹ Δx/s + J h has the mean f(m) and the covariance a/s.
+    """
+    states, step, free = sample.states[part], sample.step[part][:, None], sample.free
+    slopes = []
+    for j in range(len(free)):
+        aside = np.zeros_like(half)
+        aside[:, j] = apart
+        there, back = (drift(sample.visible_ahead(states, half + side)) for side in (aside, -aside))
+        slopes.append((there - back) * speed / (2 * apart))
+    slope = np.stack(slopes, axis=-1)  # (t, r, r)
+    turn = slope * step[..., None] / 4
+    size = np.sqrt((turn**2).sum(axis=(1, 2), keepdims=True))
+    turn = turn * np.minimum(1.0, stiff / np.maximum(size, 1e-300))
+    back = np.eye(len(free)) - turn
+    velocity = (sample.displacement[part] / step)[..., None]
+    straight = back @ (back @ velocity) + 4 * turn / step[..., None] @ half[..., None]
+    return straight[..., 0] / speed
 
 
 def _regress_drift(

@@ -283,15 +283,16 @@ class ForwardPacket(TransitionRule):
         drift, identity, short = generator.advection.drift, jnp.eye(len(x)), step / self.substeps
         mean, spread, noise, halfway = jnp.zeros_like(x), None, None, None
         for i in range(self.substeps):
-            # Only the place to linearise at: no gradient is taken through it (docs/design.md).
+            # Only the places to linearise at: no gradient is taken through them (docs/design.md). What the score lacks
+            # by that has mean zero under the law, so that its zero is no other.
             ahead = jax.lax.stop_gradient(_bounded(short / 2 * drift(x + mean), FAR))
             middle = x + mean + ahead
             if spread is None or noise is None:
                 noise = jnp.sqrt(short) * generator.diffusion.factor(middle)
-                factor = cholesky(_regular(noise @ noise.T / 2, NARROW) + TINY**2 * identity)
+                factor = _width(noise @ noise.T / 2)
             else:
                 # The packet has a width of its own by now, over which the noise is averaged too.
-                factor = cholesky(_regular(spread + noise @ noise.T / 2, NARROW) + TINY**2 * identity)
+                factor = _width(spread + noise @ noise.T / 2)
                 noise = jnp.sqrt(short) * self._noise_over(generator.diffusion.factor, middle, factor)
             average, change = self._over(drift, middle, factor)
             slope = change @ inverse_lower(factor)
@@ -330,6 +331,12 @@ class ForwardPacket(TransitionRule):
 def _bounded(a: Float[Array, "..."], most: float) -> Float[Array, "..."]:
     """The same where its norm is small, never longer than ``most``."""
     return a * jax.lax.rsqrt(jnp.sqrt(1 + (jnp.sum(a * a) / most**2) ** 2))
+
+
+def _width(covariance: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """The factor of the packet over which the drift is linearised: not too flat, and not differentiated."""
+    widened = _regular(covariance, NARROW) + TINY**2 * jnp.eye(len(covariance))
+    return jax.lax.stop_gradient(cholesky(widened))
 
 
 def _regular(covariance: Float[Array, "d d"], least: float) -> Float[Array, "d d"]:

@@ -284,7 +284,7 @@ class JumpNetwork(eqx.Module):
             >>> import jax, jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
             >>> network = nke.operators.JumpNetwork(jnp.ones(1), one, 2.0, 1, 4, 1, key=jax.random.key(0))
-            >>> smooth = network.with_basis(nke.operators.SmoothBasis(1, one, one, one))
+            >>> smooth = network.with_basis(nke.operators.SmoothBasis(1, one, one, [one]))
             >>> float(smooth(jnp.zeros(1))[0])  # the rate
             2.0
         """

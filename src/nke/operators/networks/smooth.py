@@ -1,5 +1,6 @@
 """Smooth functions of the state: a polynomial plus kernels around fixed centres, linear in what is learned."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -33,27 +34,28 @@ class SmoothBasis(eqx.Module):
         degree: Of the polynomial.
         centres: Centre c of every kernel.
         precisions: One over the squared length scales p of every kernel.
-        projection: The matrix R that combines kernels to features, a column for each feature.
+        projections: The matrices R that combine kernels to features, one after the other: each has the kernels that
+            follow those of the one before, and a column for each feature.
         pairs: Columns that are cosine and sine of one angle.
 
     Attributes:
         centres: As above, not trained.
         precisions: As above, not trained.
-        projection: As above, not trained.
+        projections: As above, not trained.
         degree: As above.
         pairs: As above.
 
     Example:
         >>> import jax.numpy as jnp
         >>> one = jnp.ones((1, 1))
-        >>> basis = nke.operators.SmoothBasis(1, centres=2 * one, precisions=one, projection=one)
+        >>> basis = nke.operators.SmoothBasis(1, centres=2 * one, precisions=one, projections=[one])
         >>> basis(jnp.array([2.0])).tolist()  # 1, x and the kernel at its centre
         [1.0, 2.0, 1.0]
     """
 
     centres: Fixed
     precisions: Fixed
-    projection: Fixed
+    projections: list[Fixed]
     degree: int = eqx.field(static=True)
     pairs: Pairs = eqx.field(static=True)
 
@@ -62,12 +64,11 @@ class SmoothBasis(eqx.Module):
         degree: int,
         centres: Float[AnyArray, "m d"],
         precisions: Float[AnyArray, "m d"],
-        projection: Float[AnyArray, "m k"],
+        projections: Sequence[Float[AnyArray, "m k"]],
         pairs: Pairs = (),
     ):
-        self.centres, self.precisions, self.projection = (
-            Fixed(jnp.asarray(a, jnp.float32)) for a in (centres, precisions, projection)
-        )
+        self.centres, self.precisions = (Fixed(jnp.asarray(a, jnp.float32)) for a in (centres, precisions))
+        self.projections = [Fixed(jnp.asarray(a, jnp.float32)) for a in projections]
         self.degree, self.pairs = degree, pairs
 
     @property
@@ -77,17 +78,19 @@ class SmoothBasis(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> nke.operators.SmoothBasis(3, one, one, one).size
+            >>> nke.operators.SmoothBasis(3, one, one, [one]).size
             5
         """
-        (_, inputs), (_, kernels) = self.centres.value.shape, self.projection.value.shape
+        inputs, kernels = self.centres.value.shape[1], sum(part.value.shape[1] for part in self.projections)
         return 1 + len(monomial_degrees(inputs, self.degree, self.pairs)) + kernels
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
         """The features of one state."""
         gap = x - self.centres.value
-        kernels = jnp.exp(-jnp.sum(self.precisions.value * gap * gap, axis=-1) / 2) @ self.projection.value
-        return jnp.concatenate([jnp.ones_like(x[:1]), monomials(x, self.degree, self.pairs), kernels])
+        kernels = jnp.exp(-jnp.sum(self.precisions.value * gap * gap, axis=-1) / 2)
+        parts = jnp.split(kernels, np.cumsum([len(part.value) for part in self.projections[:-1]]))
+        features = [k @ part.value for k, part in zip(parts, self.projections, strict=True)] if self.projections else []
+        return jnp.concatenate([jnp.ones_like(x[:1]), monomials(x, self.degree, self.pairs), *features])
 
     def configuration(self) -> Configuration:
         """Degree and sizes, as JSON values.
@@ -95,12 +98,12 @@ class SmoothBasis(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> nke.operators.SmoothBasis(1, one, one, one).configuration()
-            {'degree': 1, 'centres': 1, 'kernels': 1}
+            >>> nke.operators.SmoothBasis(1, one, one, [one]).configuration()
+            {'degree': 1, 'kernels': [[1, 1]]}
         """
-        centres, kernels = self.projection.value.shape
+        kernels = [list(part.value.shape) for part in self.projections]
         pairs = {"pairs": [list(pair) for pair in self.pairs]} if self.pairs else {}
-        return {"degree": self.degree, "centres": centres, "kernels": kernels, **pairs}
+        return {"degree": self.degree, "kernels": kernels, **pairs}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int) -> "SmoothBasis":
@@ -114,14 +117,14 @@ class SmoothBasis(eqx.Module):
             The basis.
 
         Example:
-            >>> stored = {"degree": 2, "centres": 4, "kernels": 3}
+            >>> stored = {"degree": 2, "kernels": [[4, 3]]}
             >>> nke.operators.SmoothBasis.from_configuration(stored, inputs=2).configuration() == stored
             True
         """
-        centres, kernels = configuration["centres"], configuration["kernels"]
-        at, projection = jnp.zeros((centres, inputs)), jnp.zeros((centres, kernels))
+        projections = [jnp.zeros(shape) for shape in configuration["kernels"]]
+        at = jnp.zeros((sum(len(part) for part in projections), inputs))
         pairs = tuple((int(i), int(j)) for i, j in configuration.get("pairs", ()))
-        return cls(configuration["degree"], at, at, projection, pairs)
+        return cls(configuration["degree"], at, at, projections, pairs)
 
 
 class SmoothFunction(eqx.Module):
@@ -141,7 +144,7 @@ class SmoothFunction(eqx.Module):
     Example:
         >>> import jax.numpy as jnp
         >>> one = jnp.ones((1, 1))
-        >>> basis = nke.operators.SmoothBasis(1, centres=2 * one, precisions=one, projection=one)
+        >>> basis = nke.operators.SmoothBasis(1, centres=2 * one, precisions=one, projections=[one])
         >>> nke.operators.SmoothFunction(basis, jnp.array([[0.5, 0.0, 3.0]]))(jnp.array([2.0])).tolist()
         [3.5]
     """
@@ -172,7 +175,7 @@ class SmoothFunction(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> basis, used = nke.operators.SmoothBasis(1, one, one, one), np.array([[True, False, True]])
+            >>> basis, used = nke.operators.SmoothBasis(1, one, one, [one]), np.array([[True, False, True]])
             >>> nke.operators.SmoothFunction(basis, jnp.ones((1, 3)), used).table.tolist()
             [[1.0, 0.0, 1.0]]
         """
@@ -187,7 +190,7 @@ class SmoothFunction(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.ones((1, 3))).used.sum()
+            >>> nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.ones((1, 3))).used.sum()
             np.int64(3)
         """
         used = np.zeros((len(self.rows.value), self.basis.size), bool)
@@ -206,7 +209,7 @@ class SmoothFunction(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> both = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.eye(2, 3))
+            >>> both = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.eye(2, 3))
             >>> both.with_outputs(np.array([1])).table.tolist()
             [[0.0, 1.0, 0.0]]
         """
@@ -218,8 +221,8 @@ class SmoothFunction(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.eye(2, 3)).configuration()
-            {'degree': 1, 'centres': 1, 'kernels': 1, 'weights': 6}
+            >>> nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.eye(2, 3)).configuration()
+            {'degree': 1, 'kernels': [[1, 1]], 'weights': 6}
         """
         return {**self.basis.configuration(), "weights": len(self.weights)}
 
@@ -236,7 +239,7 @@ class SmoothFunction(eqx.Module):
             The function.
 
         Example:
-            >>> stored = {"degree": 1, "centres": 4, "kernels": 3, "weights": 7}
+            >>> stored = {"degree": 1, "kernels": [[4, 3]], "weights": 7}
             >>> nke.operators.SmoothFunction.from_configuration(stored, 2, 2).configuration() == stored
             True
         """
@@ -260,7 +263,7 @@ class SmoothDrift(eqx.Module):
     Example:
         >>> import jax.numpy as jnp
         >>> one = jnp.ones((1, 1))
-        >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.array([[1.0, 0, 0]]))
+        >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.array([[1.0, 0, 0]]))
         >>> nke.operators.SmoothDrift(body, jnp.array([2.0]))(jnp.array([5.0])).tolist()
         [2.0]
     """
@@ -282,9 +285,9 @@ class SmoothDrift(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.zeros((1, 3)))
+            >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.zeros((1, 3)))
             >>> nke.operators.SmoothDrift(body, jnp.ones(1)).configuration()
-            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1, 'weights': 3}
+            {'kind': 'smooth', 'degree': 1, 'kernels': [[1, 1]], 'weights': 3}
         """
         return {"kind": self.kind, **self.body.configuration()}
 
@@ -301,7 +304,7 @@ class SmoothDrift(eqx.Module):
             The drift.
 
         Example:
-            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3, "weights": 5}
+            >>> stored = {"kind": "smooth", "degree": 1, "kernels": [[4, 3]], "weights": 5}
             >>> nke.operators.SmoothDrift.from_configuration(stored, inputs=2, outputs=1).configuration() == stored
             True
         """
@@ -325,7 +328,7 @@ class SmoothFactor(eqx.Module):
     Example:
         >>> import jax.numpy as jnp
         >>> one = jnp.ones((1, 1))
-        >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.array([[0, 1.0, 0]]))
+        >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.array([[0, 1.0, 0]]))
         >>> round(float(nke.operators.SmoothFactor(body, 2 * one)(jnp.array([1.0]))[0, 0]), 3)  # 2·e¹
         5.437
     """
@@ -349,9 +352,9 @@ class SmoothFactor(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, one), jnp.zeros((1, 3)))
+            >>> body = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.zeros((1, 3)))
             >>> nke.operators.SmoothFactor(body, one).configuration()
-            {'kind': 'smooth', 'degree': 1, 'centres': 1, 'kernels': 1, 'weights': 3}
+            {'kind': 'smooth', 'degree': 1, 'kernels': [[1, 1]], 'weights': 3}
         """
         return {"kind": self.kind, **self.body.configuration()}
 
@@ -368,7 +371,7 @@ class SmoothFactor(eqx.Module):
             The factor.
 
         Example:
-            >>> stored = {"kind": "smooth", "degree": 1, "centres": 4, "kernels": 3, "weights": 5}
+            >>> stored = {"kind": "smooth", "degree": 1, "kernels": [[4, 3]], "weights": 5}
             >>> nke.operators.SmoothFactor.from_configuration(stored, inputs=2, outputs=2).configuration() == stored
             True
         """
