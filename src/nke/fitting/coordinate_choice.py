@@ -1,6 +1,6 @@
-"""In which coordinates is the law learned? Plain ones or logarithms, by the likelihood of a quick regression.
+"""In which coordinates is the law learned? Plain ones, logarithms or angles, by the evidence of smooth regressions.
 
-Both are compared in the user's units: the density of a logarithm has the Jacobian du/dx = 1/x.
+They are compared in the user's units: the density of a logarithm has the Jacobian du/dx = 1/x.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from nke.data import Trajectories, Transitions
-from nke.data.transforms import Log, Plain, Transform
+from nke.data import Coordinates, Trajectories, Transitions
+from nke.data.transforms import Log, Periodic, Plain, Transform
 from nke.fitting.batches import some_transitions
 from nke.fitting.decisions import Decision, Estimate
+from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.kinematics import kinematic_constraint
 from nke.fitting.rules import SelectionRules
+from nke.fitting.smooth_regression import SmoothRegression
 from nke.operators import monomial_degrees, monomials
 
 
@@ -50,14 +53,24 @@ def choose_coordinates(
                 "smallest value over the median": float(lowest[i]) / middle,
             }
     if any(gain.value > rules.coordinate_gain_errors * gain.error for gain in gains.values()):
-        chosen |= {name: Log() for name, gain in gains.items() if gain.value > 0}
+        rival = chosen | {name: Log() for name, gain in gains.items() if gain.value > 0}
+        ahead = evidence["logarithms"] = _evidence_gain(data, rival, chosen, seed)
+        chosen = rival if ahead["nats of evidence gained"] > rules.evidence_gain else chosen
+    turning = _turning(data, known, fixed)
+    for names in [turning, *([name] for name in turning if len(turning) > 1)] if turning else []:
+        rival = chosen | {name: Periodic() for name in names}
+        ahead = evidence[f"{', '.join(names)} as angles"] = _evidence_gain(data, rival, chosen, seed)
+        if ahead["nats of evidence gained"] > rules.evidence_gain:
+            chosen = rival
+            if names == turning:
+                break
     rule = (
         "the logarithm of a positive column where it predicts held-out transitions better by "
-        f"{rules.coordinate_gain_errors:g} standard errors, and then of others that gain; positive=[] keeps all as "
-        "they are"
+        f"{rules.coordinate_gain_errors:g} standard errors, and then of others that gain, if smooth regressions gain "
+        f"{rules.evidence_gain:g} nats of evidence too; positive=[] keeps all as they are"
         if open_columns
         else "no further column is positive throughout"
-    )
+    ) + "; a column that exceeds several turns is an angle if that gains evidence"
     columns = tuple(chosen.get(name, Plain()) for name in data.names)
     return columns, [coordinate_decision(data, columns, evidence, rule), *angle_hints(data, known)]
 
@@ -110,6 +123,48 @@ def angle_hints(data: Trajectories, known: Mapping[str, Transform]) -> list[Deci
             "angles",
         )
     ]
+
+
+def _turning(data: Trajectories, known: Mapping[str, Transform], fixed: Sequence[str], turns: float = 1.5) -> list[str]:
+    """Columns that may be angles in radians: they exceed several turns, and move by less than a quarter of one."""
+    states, moved = data.observed_states, np.abs(data.transitions().displacement)
+    return [
+        name
+        for i, name in enumerate(data.names)
+        if name not in known
+        and name not in fixed
+        and np.ptp(states[:, i]) > 2 * np.pi * turns
+        and np.median(moved[:, i]) < np.pi / 2
+    ]
+
+
+def _evidence_gain(
+    data: Trajectories, rival: Mapping[str, Transform], other: Mapping[str, Transform], seed: int, most: float = 5.0
+) -> dict[str, float]:
+    """Nats of evidence by which smooth regressions gain from other transforms of the columns.
+
+    No transition counts for more than ``most``, so that jumps decide nothing.
+    """
+    (new, dear), (old, cheap) = (_smooth_evidence(data, columns, seed) for columns in (rival, other))
+    gain = float(np.clip(new - old, -most, most).sum() - dear + cheap)
+    return {"nats of evidence gained": gain, "transitions": len(new)}
+
+
+def _smooth_evidence(
+    data: Trajectories, chosen: Mapping[str, Transform], seed: int, transitions: int = 16_384
+) -> tuple[Float[np.ndarray, " t"], float]:
+    """Log densities of transitions in the user's units under a smooth regression, and what its parameters cost."""
+    columns = tuple(chosen.get(name, Plain()) for name in data.names)
+    coordinates, inner = Coordinates.zscore(data, columns), data.transformed(columns)
+    some = some_transitions(inner.transitions(), transitions, seed)
+    affine, rules = coordinates.of_transformed(), SelectionRules()
+    constraint = kinematic_constraint({}, (), inner.names, some, affine, rules)
+    sample = TransitionSample(some, affine, constraint, rules.near_zero)
+    regression = SmoothRegression.of(sample, np.ones(len(sample.x)), rules.most_degree, seed, rounds=1)
+    densities = affine.log_density_back(regression.log_densities(sample))
+    ends = some_transitions(data.transitions(), transitions, seed).y
+    slopes = [column.log_slope(ends[:, i]) for i, column in enumerate(columns)]
+    return densities + np.sum(slopes, axis=0), regression.cost
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dtrtri
 
 from nke.errors import DivergenceError
 
@@ -28,12 +29,14 @@ class Penalised(NamedTuple):
         precisions: λ of every group; infinite for dropped ones.
         evidence: Log evidence over that of θ = 0.
         effective: Effective number of parameters of every group, Σ (1 − [(I + Λ^{−½}HΛ^{−½})⁻¹]_ii).
+        cost: Log likelihood at θ̂, over that at zero, less the evidence.
     """
 
     values: Float[np.ndarray, " p"]
     precisions: Float[np.ndarray, " g"]
     evidence: float
     effective: Float[np.ndarray, " g"]
+    cost: float
 
 
 def maximise_evidence(
@@ -41,9 +44,9 @@ def maximise_evidence(
     linear: Float[np.ndarray, " p"],
     groups: Int[np.ndarray, " p"],
     precisions: Float[np.ndarray, " g"],
-    iterations: int = 80,
-    tolerance: float = 0.02,
-    least_effective: float = 0.02,
+    iterations: int = 50,
+    tolerance: float = 0.1,
+    least_effective: float = 0.1,
 ) -> Penalised:
     """Finds the penalties of the largest evidence by MacKay's fixed point λ ← γ/|θ|², the best iterate kept.
 
@@ -124,14 +127,14 @@ def _at(
     factor = _factor(whole)
     values = np.zeros(len(linear))
     values[on] = scale * cho_solve(factor, scale * linear[on], check_finite=False)
-    inverse = cho_solve(factor, np.eye(len(whole)), check_finite=False)
+    root, _ = dtrtri(factor[0], lower=1)
+    left = np.sum(np.tril(root) ** 2, axis=0)  # the diagonal of the inverse
     evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
     grouped, count = groups[on], len(precisions)
     free = grouped >= 0
-    effective, norms = (
-        np.bincount(grouped[free], a[free], count).astype(float) for a in (1 - np.diag(inverse), values[on] ** 2)
-    )
-    return Penalised(values, precisions, float(evidence), effective), norms
+    effective, norms = (np.bincount(grouped[free], a[free], count).astype(float) for a in (1 - left, values[on] ** 2))
+    cost = linear @ values - values @ information @ values / 2 - evidence
+    return Penalised(values, precisions, float(evidence), effective, float(cost)), norms
 
 
 def _factor(whole: Float[np.ndarray, "p p"]) -> tuple[Float[np.ndarray, "p p"], bool]:

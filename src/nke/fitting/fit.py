@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from nke.data import Coordinates, Trajectories
 from nke.errors import InputTypeError
 from nke.fitting.checkpoint import Checkpoint, fingerprint
@@ -77,7 +79,9 @@ def fit(
         )
     began = time.perf_counter()
     method = Likelihood() if method is None else method
-    suited = SuitedCoordinates.of(data, method, coordinates, positive, periodic, bounds, seed)
+    # Factors of small matrices by several threads take ten times as long where other programs run beside.
+    with threadpool_limits(1, "blas"):
+        suited = SuitedCoordinates.of(data, method, coordinates, positive, periodic, bounds, seed)
     coordinates = suited.coordinates
     store = None
     if checkpoint is not None:
@@ -87,7 +91,7 @@ def fit(
             checkpoint,
             fingerprint(seen.x, seen.y, seen.step, method, getattr(method, "rules", None), jumps, seed, *scaling),
         )
-    with progress_bar(progress) as begin, compilation_clock() as compilation:
+    with progress_bar(progress) as begin, compilation_clock() as compilation, threadpool_limits(1, "blas"):
         result = suited.fit(data, method, jumps, FitRun(seed, begin, store))
     result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
     result.timings["total"] = time.perf_counter() - began

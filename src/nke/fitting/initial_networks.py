@@ -147,6 +147,15 @@ class InitialModel:
             self._smooth[key] = found
         return self._smooth[key]
 
+    @property
+    def turns_fast(self) -> bool:
+        """Whether the drift typically changes so much over a step that the regression may take it for noise."""
+        drift, sample = self.smooth_regression(self.rules.most_degree, False), self.sample
+        now = drift.speed * drift.drift(sample.x)
+        ahead = drift.speed * drift.drift(sample.visible_ahead(sample.states, sample.step[:, None] * now))
+        change = np.linalg.norm(ahead - now, axis=1) / np.maximum(np.linalg.norm(now, axis=1), 1e-300)
+        return bool(np.median(change) > self.rules.fast_drift_change)
+
     def jump_network(self, key: PRNGKeyArray) -> tuple[JumpNetwork, int]:
         """Builds jumps that are alike everywhere, and how many of a step to tell apart."""
         return self._jump({"width": 0, "depth": 0}, key)

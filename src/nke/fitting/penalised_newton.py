@@ -94,7 +94,7 @@ class PenalisedNewton:
 
     iterations: int = 12
     tolerance: float = 0.2
-    halvings: int = 6
+    halvings: int = 4
     dropping: float = 5.0
 
     def run(
@@ -169,6 +169,22 @@ def _under_evidence(at: PenalisedParameters, now: PenalisedSums) -> PenalisedPar
     return replace(at, vector=replace(at.vector, values=values, active=active), precisions=precisions)
 
 
+def expected_gain(at: PenalisedParameters, now: PenalisedSums) -> float:
+    """Computes what a step with the present penalties would gain by the quadratic approximation.
+
+    Args:
+        at: Parameters with their penalties.
+        now: The sums there.
+
+    Returns:
+        Nats.
+    """
+    gain, slope = 0.0, now.gradient - at.precision * at.vector.values
+    for block, information in _active(at, now):
+        gain += slope[block] @ np.linalg.solve(information + np.diag(at.precision[block]), slope[block]) / 2
+    return float(gain)
+
+
 def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:
     """Computes log p(data | θ̂) − θ̂ᵀΛθ̂/2 − ½ log |I + Λ^{−½}HΛ^{−½}|.
 
@@ -238,10 +254,8 @@ def examined(
     Returns:
         The log densities, and the scores by coefficient.
     """
-    values, scores = (
-        np.concatenate([np.asarray(part[i], np.float64) for part in _batches(rule, at, data)])[: len(data.step)]
-        for i in (0, 1)
-    )
+    parts = [[np.asarray(a, np.float64) for a in found[:2]] for found in _batches(rule, at, data)]
+    values, scores = (np.concatenate(part)[: len(data.step)] for part in zip(*parts, strict=True))
     ends = np.cumsum([len(places) for places in at.constants.values()])
     return values, dict(zip(at.constants, np.split(scores, ends[:-1], axis=1), strict=True))
 

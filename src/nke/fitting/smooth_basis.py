@@ -70,8 +70,8 @@ def group_sizes(dimension: int) -> list[GroupSize]:
     if dimension == 3:
         return [single, GroupSize(2, (1.0, 3.0), 80, 40), GroupSize(3, (1.5,), 150, 100)]
     if dimension <= 6:
-        return [single, GroupSize(2, (1.0, 3.0), 60, 20), GroupSize(dimension, (2.5,), 150, 80)]
-    return [single, GroupSize(2, (2.0,), 40, 12)]
+        return [single, GroupSize(2, (1.5,), 50, 24), GroupSize(dimension, (2.5,), 120, 60)]
+    return [single, GroupSize(2, (2.0,), 30, 12)]
 
 
 def jump_group_sizes(dimension: int) -> list[GroupSize]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from nke.fitting.evidence import Penalised, maximise_evidence, without_idle_groups
+from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_idle_groups
 from nke.fitting.initial_moments import TransitionSample
 from nke.fitting.smooth_basis import FeatureSet, group_sizes
 
@@ -23,18 +23,18 @@ class Functions(NamedTuple):
         features: The features.
         weights: A row for each function.
         precisions: λ of every group for each function; infinite where it does not use the group.
-        evidence: Log evidence of each over that of no function at all.
+        cost: Nats of evidence by which each is less than its likelihood: what its parameters cost.
     """
 
     features: FeatureSet
     weights: Float[np.ndarray, "o f"]
     precisions: Float[np.ndarray, "o g"]
-    evidence: Float[np.ndarray, " o"]
+    cost: Float[np.ndarray, " o"]
 
     @classmethod
     def of(cls, features: FeatureSet, found: list[Penalised]) -> "Functions":
         """Collects regressions on the same features."""
-        columns = ([f.values for f in found], [f.precisions for f in found], [f.evidence for f in found])
+        columns = ([f.values for f in found], [f.precisions for f in found], [f.cost for f in found])
         return cls(features, *map(np.array, columns))
 
     def trimmed(self) -> "Functions":
@@ -42,7 +42,7 @@ class Functions(NamedTuple):
         used = np.isfinite(self.precisions).any(axis=0)
         features, kept = self.features.used(used)
         groups = np.concatenate([np.arange(self.features.degree - 1) < features.degree - 1, used[self._powers :]])
-        return Functions(features, self.weights[:, kept], self.precisions[:, groups], self.evidence)
+        return Functions(features, self.weights[:, kept], self.precisions[:, groups], self.cost)
 
     @property
     def _powers(self) -> int:
@@ -131,6 +131,30 @@ class SmoothRegression:
         """Computes the standard deviation of the noise of each coordinate per root of time."""
         return _deviation(self.noise(x), self.start)
 
+    def log_densities(self, sample: TransitionSample) -> Float[np.ndarray, " t"]:
+        """Computes the Gaussian log density of every displacement.
+
+        Args:
+            sample: The transitions.
+
+        Returns:
+            Log densities in the coordinates of the sample.
+        """
+        part = np.arange(len(sample.x))
+        half = sample.step[:, None] / 2 * self.speed * self.drift(sample.x)
+        ahead = sample.visible_ahead(sample.states, half)
+        target = _straightened(sample, part, self.drift, self.speed, half)
+        rest = (target - self.drift(ahead)) * self.speed * np.sqrt(sample.step)[:, None]
+        factor = self.start @ _lower(self.noise(ahead), len(self.start))
+        white = np.linalg.solve(factor, rest[..., None])[..., 0]
+        logs = np.log(np.abs(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
+        return -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * sample.step) / 2
+
+    @property
+    def cost(self) -> float:
+        """Nats of evidence that the parameters cost."""
+        return float(self.drift.cost.sum() + self.noise.cost.sum())
+
     @property
     def state_dependent_noise(self) -> bool:
         """Whether the noise depends on the state."""
@@ -153,7 +177,7 @@ def _straightened(
     R s·a Rᵀ, R = (I − sJ/4)⁻²; so R⁻¹ Δx/s + J h has the mean f(m) and the covariance a/s.
     """
     states, step, free = sample.states[part], sample.step[part][:, None], sample.free
-    slopes = []
+    drift, slopes = drift.trimmed(), []
     for j in range(len(free)):
         aside = np.zeros_like(half)
         aside[:, j] = apart
@@ -198,7 +222,7 @@ def _regress_noise(
     start: Float[np.ndarray, "r r"],
     calm: Float[np.ndarray, " t"],
     constant: bool,
-    iterations: int = 6,
+    iterations: int = 5,
 ) -> Functions:
     """Entries of the lower factor of the noise, row by row, over its constant part.
 
@@ -208,7 +232,7 @@ def _regress_noise(
     r, found, groups = rest.shape[1], [], features.groups
     if constant:
         nothing = np.full(features.count, np.inf)
-        none = Penalised(np.zeros(len(groups)), nothing, 0.0, np.zeros(features.count))
+        none = Penalised(np.zeros(len(groups)), nothing, 0.0, np.zeros(features.count), 0.0)
         return Functions.of(features, [none] * (r * (r + 1) // 2))
     white, units = np.linalg.solve(start, rest.T).T, []
     gram = (design.T * calm) @ design
@@ -218,32 +242,38 @@ def _regress_noise(
         for j, unit in enumerate(units):
             variance = np.average(white[:, i] ** 2, weights=calm)
             linear = design.T @ (calm * white[:, i] * unit) / variance
-            entry = _supported(gram / variance, linear, groups, features.count)
+            entry = _supported(gram / variance, linear, groups, np.ones(features.count))
             found.append(entry)
             left -= (design @ entry.values) * units[j]
-        entry = Penalised(np.zeros(len(groups)), np.full(features.count, 1.0), 0.0, np.zeros(features.count))
+        entry = Penalised(np.zeros(len(groups)), np.full(features.count, 1.0), 0.0, np.zeros(features.count), 0.0)
         for _ in range(iterations):
             log_deviation = np.clip(design @ entry.values, -5, 5)
             square = np.minimum(left**2 * np.exp(-2 * log_deviation), 50.0)
             linear = 2 * gram @ entry.values + design.T @ (calm * (square - 1))
-            entry, before = _supported(2 * gram, linear, groups, features.count), entry
-            if np.max(np.abs(design @ (entry.values - before.values))) < 1e-2:
+            entry, before = _supported(2 * gram, linear, groups, entry.precisions), entry
+            if np.sqrt(np.mean((design @ (entry.values - before.values)) ** 2)) < 1e-2:
                 break
         units.append(left * np.exp(-np.clip(design @ entry.values, -5, 5)))
         found.append(entry)
     return Functions.of(features, found)
 
 
-def _supported(information, linear, groups, count) -> Penalised:
+def _supported(
+    information: Float[np.ndarray, "f f"],
+    linear: Float[np.ndarray, " f"],
+    groups: Int[np.ndarray, " f"],
+    precisions: Float[np.ndarray, " g"],
+) -> Penalised:
     """The regression, or a constant where the evidence for anything else is missing."""
-    first = maximise_evidence(information, linear, groups, np.ones(count))
+    first, count = maximise_evidence(information, linear, groups, precisions), len(precisions)
     found = without_idle_groups(first, information, linear, groups)
     constant = np.arange(len(groups)) == 0
     value = linear[0] / information[0, 0]
-    alone = linear[0] * value / 2 - np.log(information[0, 0] / 1e-3) / 2
+    cost = np.log(information[0, 0] / WEAK) / 2
+    alone = linear[0] * value / 2 - cost
     if found.evidence > alone:
         return found
-    return Penalised(np.where(constant, value, 0.0), np.full(count, np.inf), alone, np.zeros(count))
+    return Penalised(np.where(constant, value, 0.0), np.full(count, np.inf), alone, np.zeros(count), cost)
 
 
 def _mean_square(values: Float[np.ndarray, "t r"], weight: Float[np.ndarray, " t"]) -> Float[np.ndarray, " r"]:
@@ -264,9 +294,13 @@ def _covariance(rest: Float[np.ndarray, "t r"], calm: Float[np.ndarray, " t"]) -
 
 def _deviation(entries: Float[np.ndarray, "t n"], start: Float[np.ndarray, "r r"]) -> Float[np.ndarray, "t r"]:
     """Standard deviations of the noise of each coordinate."""
-    r = len(start)
+    return np.linalg.norm(start @ _lower(entries, len(start)), axis=-1)
+
+
+def _lower(entries: Float[np.ndarray, "t n"], r: int) -> Float[np.ndarray, "t r r"]:
+    """Lower factors from their entries, of which the diagonal ones are logarithms."""
     lower, (i, j) = np.zeros((len(entries), r, r)), np.tril_indices(r)
     lower[:, i, j] = entries
     diagonal = np.arange(r)
     lower[:, diagonal, diagonal] = np.exp(np.clip(lower[:, diagonal, diagonal], -5, 5))
-    return np.linalg.norm(start @ lower, axis=-1)
+    return lower

@@ -25,7 +25,9 @@ from nke.fitting.penalised_newton import (
     PenalisedParameters,
     PenalisedSums,
     examined,
+    expected_gain,
     posterior_covariance,
+    sums,
 )
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
@@ -85,15 +87,21 @@ class SmoothLaw(Candidate):
 
     def fit(self, problem: Problem) -> SmoothFit:
         """Maximises the penalised likelihood, with more sub-steps where these raise the evidence."""
-        trainer, most = problem.trainer, problem.rules.averaged_transitions
+        trainer, form = problem.trainer, self.form
         with trainer.clock("smooth regression"):
-            start = self._start(problem)
-        some = problem.data.sample(most)
+            at = self._start(problem)
+        some = problem.data.sample(problem.rules.averaged_transitions)
         advance = trainer.run.progress("Newton's method, smooth law", APPROACH.iterations + FINAL.iterations)
-        form = self.form
         with trainer.clock("Newton's method"):
-            found = self._maximum(start, form, problem, some, advance)
-            while problem.open_substeps and self._coarse(found.parameters.vector.generator, form, problem):
+            if problem.open_substeps:
+                while drift_change(at.vector.generator, form, problem) > 2 * problem.rules.fast_drift_change:
+                    form = replace(form, substeps=2 * form.substeps)
+            found = self._maximum(at, form, problem, some, advance)
+            while (
+                problem.open_substeps
+                and drift_change(found.parameters.vector.generator, form, problem) > problem.rules.fast_drift_change
+                and self._promising(found, form, problem, len(some.step))
+            ):
                 finer = replace(form, substeps=2 * form.substeps)
                 refined = self._maximum(found.parameters, finer, problem, some, advance)
                 if refined.evidence.evidence < found.evidence.evidence + problem.rules.evidence_gain:
@@ -104,23 +112,22 @@ class SmoothLaw(Candidate):
     def _maximum(
         self, start: PenalisedParameters, form: ModelForm, problem: Problem, some: Steps, advance
     ) -> Optimised[PenalisedSums]:
-        rule, few = problem.transition_rule(form), problem.data.sample(4 * BATCH)
-        near = APPROACH.run(rule, start, few, advance) if len(few.step) < len(some.step) else None
-        begin = start if near is None or near.outcome is Outcome.NOT_FINITE else near.parameters
-        found = FINAL.run(rule, begin, some, advance)
+        """The maximum over all transitions, from that over a part of them where there are many more."""
+        rule, few = problem.transition_rule(form), problem.data.sample(2 * BATCH)
+        if 2 * len(few.step) < len(some.step):
+            near = APPROACH.run(rule, start, few, advance)
+            start = start if near.outcome is Outcome.NOT_FINITE else near.parameters
+        found = FINAL.run(rule, start, some, advance)
         if found.outcome is Outcome.NOT_FINITE:
             raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
         return found
 
-    def _coarse(self, generator: Generator, form: ModelForm, problem: Problem) -> bool:
-        """Whether the drift changes so much over a sub-step that more of them may matter."""
-        if form.substeps >= problem.rules.most_substeps:
-            return False
-        sample = problem.initial.sample
-        some = slice(None, None, max(1, len(sample.x) // BATCH))
-        x, step = float32(sample.states[some]), float32(sample.step[some] / form.substeps)
-        _, by_drift = relative_changes(generator, x, step, jax.random.key(0))
-        return bool(np.median(by_drift) > problem.rules.fast_drift_change)
+    def _promising(self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, count: int) -> bool:
+        """Whether twice as many sub-steps gain likelihood over one batch, in proportion to all transitions."""
+        finer, batch = replace(form, substeps=2 * form.substeps), problem.data.sample(BATCH)
+        now, then = (sums(problem.transition_rule(f), found.parameters, batch) for f in (form, finer))
+        gain = then.value - now.value + expected_gain(found.parameters, then) - expected_gain(found.parameters, now)
+        return gain * count / len(batch.step) > problem.rules.evidence_gain
 
     def _examine(self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, some: Steps) -> SmoothFit:
         at, rule = found.parameters, problem.transition_rule(form)
@@ -141,6 +148,25 @@ class SmoothLaw(Candidate):
             len(some.step),
             covariance,
         )
+
+
+def drift_change(generator: Generator, form: ModelForm, problem: Problem) -> float:
+    """Computes the median relative change of the drift over a sub-step; none where no more sub-steps are allowed.
+
+    Args:
+        generator: The law.
+        form: Its sub-steps.
+        problem: States and steps.
+
+    Returns:
+        The change.
+    """
+    if form.substeps >= problem.rules.most_substeps:
+        return 0.0
+    sample = problem.initial.sample
+    some = slice(None, None, max(1, len(sample.x) // BATCH))
+    x, step = float32(sample.states[some]), float32(sample.step[some] / form.substeps)
+    return float(np.median(relative_changes(generator, x, step, jax.random.key(0))[1]))
 
 
 def _score_tests(scores: dict[str, Float[np.ndarray, "t n"]], some: Steps, problem: Problem) -> dict[str, ScoreTest]:
@@ -173,11 +199,23 @@ class SmoothFamily(Family):
             return
         if best is not None and best.passes_score_test and not self._worth_a_try(problem):
             return
-        noise = "constant" if options.noise == "constant" else "plain"
-        for degree in (problem.rules.most_degree, 1):
+        for noise, degree in self._forms(problem):
+            last = search.trials[-1] if search.trials else None
+            if last is not None and last.fit is not None and not last.comparison.diverges:
+                if last.fit.passes("noise") or last.candidate.form.noise != "constant":
+                    return
             yield SmoothLaw(ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS))
-            if not search.trials[-1].comparison.diverges and search.trials[-1].fit is not None:
-                return
+
+    def _forms(self, problem: Problem) -> Iterator[tuple[str, int]]:
+        """Forms of the noise and highest powers: constant noise first where the regression may mistake it."""
+        initial, asked, degree = problem.initial, problem.options.noise, problem.rules.most_degree
+        noises = ["constant", "plain"] if asked is None else [asked]
+        if asked is None:
+            regression = initial.smooth_regression(degree, False)
+            noises = noises if not regression.state_dependent_noise or initial.turns_fast else noises[1:]
+        for noise in noises:
+            yield noise, degree
+        yield noises[-1], 1  # without higher powers, where with them it diverges in simulation
 
     def compare(self, fit: LawFit, search: "Search") -> Comparison:
         """Takes a law that does not diverge and predicts held-out transitions better than the law so far."""
