@@ -107,8 +107,10 @@ class InitialModel:
         self.mixture, motion = None, sample.displacement
         if jumps and not self.noiseless.any():
             # What a smooth drift leaves: where the drift is fast, whole displacements pass for jumps.
-            self.residual = motion = self.smooth_regression(rules.most_degree, False).residual
-            self.moments = self._moments(motion)
+            smooth = self.smooth_regression(rules.most_degree, False)
+            self.moments = self._moments(smooth.residual)
+            jumped = self.moments.jumped[:, None]
+            self.residual = motion = (1 - jumped) * smooth.residual + jumped * smooth.jump
         if jumps:
             self.mixture = initial_jump_law(
                 self.moments,

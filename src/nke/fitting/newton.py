@@ -86,7 +86,7 @@ class ParameterVector:
         """Gives the trained arrays."""
         return self.unravel(jnp.asarray(self.entries(self.values), jnp.float32))
 
-    def entries(self, values: Float[np.ndarray, "p *n"]) -> Float[np.ndarray, "p *n"]:
+    def entries(self, values: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Gives the entries of the arrays for other values of the vector, or for several side by side."""
         return values if self.to_arrays is None else self.to_arrays @ values
 

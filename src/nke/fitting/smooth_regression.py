@@ -63,6 +63,7 @@ class SmoothRegression:
         noise: Logarithms and entries of the noise factor, as in ``SmoothFactor``.
         start: The constant factor that they refer to.
         residual: Displacements without the drift.
+        jump: The same where a jump came halfway, so that half of the drift is that of the state it led to.
         kernel_gain: Nats of evidence that kernels gain over powers alone, in the drift.
     """
 
@@ -71,6 +72,7 @@ class SmoothRegression:
     noise: Functions
     start: Float[np.ndarray, "r r"]
     residual: Float[np.ndarray, "t r"]
+    jump: Float[np.ndarray, "t r"]
     kernel_gain: float
 
     @classmethod
@@ -125,7 +127,9 @@ class SmoothRegression:
         drift, noise = drift.trimmed(), noise.trimmed()
         middle = sample.visible_ahead(sample.states, sample.step[:, None] / 2 * speed * drift(sample.x))
         residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
-        return cls(drift, speed, noise, start, residual, gain)
+        landed = sample.visible_ahead(sample.states, sample.displacement)
+        jump = sample.displacement - sample.step[:, None] * speed * (drift(sample.x) + drift(landed)) / 2
+        return cls(drift, speed, noise, start, residual, jump, gain)
 
     def noise_deviation(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n r"]:
         """Computes the standard deviation of the noise of each coordinate per root of time."""

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps, float32
-from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial
 from nke.fitting.decisions import Decision
 from nke.fitting.form import ModelForm
 from nke.fitting.laws.polynomial import PolynomialFit
@@ -201,10 +201,15 @@ class SmoothFamily(Family):
             return
         for noise, degree in self._forms(problem):
             last = search.trials[-1] if search.trials else None
-            if last is not None and last.fit is not None and not last.comparison.diverges:
-                if last.fit.passes("noise") or last.candidate.form.noise != "constant":
-                    return
+            if last is not None and self._settles(last):
+                return
             yield SmoothLaw(ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS))
+
+    def _settles(self, trial: Trial) -> bool:
+        """Whether no further form is to be tried: not where it diverges, nor where constant noise is not enough."""
+        if trial.fit is None or trial.comparison.diverges:
+            return False
+        return trial.candidate.form.noise != "constant" or trial.fit.passes("noise")
 
     def _forms(self, problem: Problem) -> Iterator[tuple[str, int]]:
         """Forms of the noise and highest powers: constant noise first where the regression may mistake it."""
@@ -253,7 +258,7 @@ class SmoothFamily(Family):
         ]
 
 
-def _evidence(trial) -> dict[str, object] | str:
+def _evidence(trial: Trial) -> dict[str, object] | str:
     facts = trial.evidence()
     if isinstance(facts, dict) and isinstance(trial.fit, SmoothFit):
         facts["effective parameters"] = trial.fit.effective

@@ -221,7 +221,8 @@ class SmoothFunction(eqx.Module):
         Example:
             >>> import jax.numpy as jnp
             >>> one = jnp.ones((1, 1))
-            >>> nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, [one]), jnp.eye(2, 3)).configuration()
+            >>> basis = nke.operators.SmoothBasis(1, one, one, [one])
+            >>> nke.operators.SmoothFunction(basis, jnp.eye(2, 3)).configuration()
             {'degree': 1, 'kernels': [[1, 1]], 'weights': 6}
         """
         return {**self.basis.configuration(), "weights": len(self.weights)}
