@@ -17,7 +17,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 from nke.fitting.batches import Steps
-from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_idle_groups
+from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_useless_groups
 from nke.fitting.newton import BATCH, ParameterVector
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.operators import TransitionRule
@@ -163,7 +163,8 @@ def _under_evidence(at: PenalisedParameters, now: PenalisedSums) -> PenalisedPar
         numbered[groups >= 0] = local
         linear = information @ at.vector.values[block] + now.gradient[block]
         found = maximise_evidence(information, linear, numbered, at.precisions[names])
-        found = without_idle_groups(found, information, linear, numbered)
+        # Larger groups would take more likelihood with them than a step may lose.
+        found = without_useless_groups(found, information, linear, numbered, most_effective=1.0)
         values[block], precisions[names] = found.values, found.precisions
         active[block] = np.isfinite(parameter_precisions(numbered, found.precisions))
     return replace(at, vector=replace(at.vector, values=values, active=active), precisions=precisions)

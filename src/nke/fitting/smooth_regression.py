@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from nke.fitting.evidence import Penalised, maximise_evidence, without_idle_groups
+from nke.fitting.evidence import Penalised, maximise_evidence, without_useless_groups
 from nke.fitting.initial_moments import TransitionSample
 from nke.fitting.smooth_basis import FeatureSet, group_sizes
 
@@ -156,7 +156,7 @@ def _regress_drift(
         information = gram / spread[0, i] ** 2 if gram is not None else (design.T * each) @ design
         linear = design.T @ (each * velocity[:, i])
         first = maximise_evidence(information, linear, groups, np.ones(features.count))
-        found.append(without_idle_groups(first, information, linear, groups))
+        found.append(without_useless_groups(first, information, linear, groups))
         gain += max(found[-1].evidence - maximise_evidence(information, linear, groups, powers).evidence, 0.0)
     return Functions.of(features, found), gain
 
@@ -207,7 +207,7 @@ def _regress_noise(
 def _supported(information, linear, groups, count) -> Penalised:
     """The regression, or a constant where the evidence for anything else is missing."""
     first = maximise_evidence(information, linear, groups, np.ones(count))
-    found = without_idle_groups(first, information, linear, groups)
+    found = without_useless_groups(first, information, linear, groups)
     constant = np.arange(len(groups)) == 0
     value = linear[0] / information[0, 0]
     alone = linear[0] * value / 2 - np.log(information[0, 0] / 1e-3) / 2
