@@ -38,8 +38,8 @@ class PenalisedParameters:
     vector: ParameterVector
     groups: Int[np.ndarray, " p"]
     precisions: Float[np.ndarray, " g"]
-    blocks: tuple[Int[np.ndarray, " n"], ...]
-    constants: dict[str, Int[np.ndarray, " n"]] = field(default_factory=dict)
+    blocks: tuple[Int[np.ndarray, " _"], ...]
+    constants: dict[str, Int[np.ndarray, " _"]] = field(default_factory=dict)
 
     @property
     def precision(self) -> Float[np.ndarray, " p"]:
@@ -72,7 +72,7 @@ class PenalisedSums:
 
     value: float
     gradient: Float[np.ndarray, " p"]
-    information: tuple[Float[np.ndarray, "n n"], ...]
+    information: tuple[Float[np.ndarray, "_ _"], ...]
     evidence: float = -np.inf
 
     @property
@@ -189,7 +189,7 @@ def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:
 
 def posterior_covariance(
     at: PenalisedParameters, now: PenalisedSums
-) -> list[tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n n"]]]:
+) -> list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]:
     """Computes (H + Λ)⁻¹ of every block.
 
     Args:
@@ -228,7 +228,7 @@ def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Penalise
 
 def examined(
     rule: TransitionRule, at: PenalisedParameters, data: Steps
-) -> tuple[Float[np.ndarray, " t"], dict[str, Float[np.ndarray, "t n"]]]:
+) -> tuple[Float[np.ndarray, " t"], dict[str, Float[np.ndarray, "t _"]]]:
     """Computes the log density of every transition and its scores by the constants, by the program of ``sums``.
 
     Args:
@@ -265,7 +265,7 @@ def _sums(
     rule: TransitionRule,
     trained: Any,
     fixed: Any,
-    blocks: list[Int[Array, " n"]],
+    blocks: list[Int[Array, " _"]],
     constants: Int[Array, " c"],
     there: Bool[Array, " t"],
     x: Array,
