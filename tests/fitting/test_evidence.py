@@ -1,4 +1,4 @@
-"""Evidence of penalties: against normal densities and quadrature, its maximum against a grid, how often noise is kept."""
+"""Evidence of penalties: against densities and quadrature, its maximum against a grid, how often noise is kept."""
 
 import numpy as np
 import pytest

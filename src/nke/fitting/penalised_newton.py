@@ -1,8 +1,8 @@
 """Newton's method by scores under Gaussian penalties, the strength of the penalties by evidence at every step.
 
 The log likelihood near the present parameters is a quadratic function; for that function the penalties of the largest
-evidence and the parameters under them are known (``evidence.py``). One step goes there, and the next one begins with the
-likelihood as it is there.
+evidence and the parameters under them are known (``evidence.py``). One step goes there, and the next one begins with
+the likelihood as it is there.
 """
 
 from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from nke.fitting.evidence import Penalised, maximise_evidence, without_useless_groups
 from nke.fitting.initial_moments import TransitionSample
@@ -39,7 +39,7 @@ class Functions(NamedTuple):
 
     def trimmed(self) -> "Functions":
         """Leaves out features that no function uses."""
-        used = np.isfinite(self.precisions).any(axis=0)
+        used = np.asarray(np.isfinite(self.precisions).any(axis=0))
         features, kept = self.features.used(used)
         groups = np.concatenate([np.arange(self.features.degree - 1) < features.degree - 1, used[self._powers :]])
         return Functions(features, self.weights[:, kept], self.precisions[:, groups], self.evidence)
@@ -182,7 +182,7 @@ def _regress_noise(
         return Functions.of(features, [none] * (r * (r + 1) // 2))
     white, units = np.linalg.solve(start, rest.T).T, []
     gram = (design.T * calm) @ design
-    # Linear terms are penalised too: constant noise is the rule, and beyond the data it does not grow.
+    # Linear terms too must be worth their evidence: constant noise is the rule, and beyond the data it does not grow.
     for i in range(r):
         left = white[:, i].copy()
         for j, unit in enumerate(units):

@@ -116,7 +116,7 @@ class TestFunction:
 class TestFactor:
     @pytest.mark.parametrize("scale", [0.03, 30.0])
     def test_any_weights_give_a_positive_definite_tensor(self, scale):
-        """g is lower triangular with the diagonal start_ii e^{η_i}, |η_i| ≤ 10: never zero, so a = g gᵀ is not singular."""
+        """g is lower triangular with the diagonal start_ii e^{η_i}, |η_i| ≤ 10: never zero, a is not singular."""
         start = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.5]])
         body, states = smooth_function(smooth_basis(3), 6, scale=scale), random_states(d=3)
         g = np.asarray(at_each(SmoothFactor(body, jnp.asarray(start)), states), np.float64)
