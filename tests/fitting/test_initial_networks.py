@@ -11,7 +11,7 @@ from nke.fitting.initial_networks import InitialModel
 from nke.fitting.kinematics import kinematic_constraint
 from nke.operators import ForwardPacket
 from nke.systems import BlackScholes, DoubleWell, Lorenz, OrnsteinUhlenbeck, RarefiedGas
-from quick_fits import QUICK
+from quick_fits import QUICK, euler_maruyama
 
 RULES = SelectionRules()
 
@@ -72,3 +72,21 @@ def test_the_gas_needs_jumps_that_depend_on_the_state_and_the_double_well_does_n
         assert decision.answer == ("yes" if expected else "no")
         share, chance = decision.evidence.values()
         assert (share > max(RULES.state_dependent_share, chance)) == expected
+
+
+def test_a_fast_drift_is_no_jump():
+    """f = −8 sin 2x, a = 0.1, jumps N(0, 1) at rate 1: in a step the drift moves up to 0.4, the noise 0.2.
+
+    Told from what a smooth drift leaves, there are as many jumps as there were, to four standard errors and the sixth
+    of them that is no larger than the noise; told from what a quadratic drift leaves, twice as many.
+    """
+    start = np.random.default_rng(0).uniform(-3, 3, 64)
+    data = euler_maruyama(
+        lambda x: -8 * np.sin(2 * x), lambda x: np.sqrt(0.1), start, 101, 0.05, jump_rate=lambda x: np.ones_like(x)
+    )
+    initial, time_unit = initial_model(data, True), Coordinates.zscore(data).time_unit
+    smooth, quadratic = (moments.rate / time_unit for moments in (initial.moments, initial.residual_moments))
+    assert -1 / 6 - 4 / np.sqrt(320) < smooth - 1 < 4 / np.sqrt(320)
+    assert quadratic > 2
+    white = initial.residual / np.sqrt(initial.sample.step[:, None] * initial.moments.noise[0, 0])
+    assert abs(np.median(np.abs(white)) - 0.6745) < 0.1  # mostly noise, which the stated one describes

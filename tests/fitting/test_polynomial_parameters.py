@@ -104,7 +104,7 @@ class TestOrigin:
     def test_a_zero_far_from_the_data_is_not_counted_from(self):
         law = collected(polynomial(3), [1e4, 0.0])
         assert not law.from_zero
-        assert law.vector.to_arrays is None  # the coefficients themselves
+        assert law.vector.to_arrays is None  # the vector is the arrays
 
 
 class TestSupported:

@@ -3,6 +3,7 @@
 from nke.fitting.batches import Blocks, Steps
 from nke.fitting.decisions import Decision, Estimate, division
 from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term
+from nke.fitting.evidence import maximise_evidence
 from nke.fitting.fit import fit
 from nke.fitting.form import ModelForm
 from nke.fitting.initial_moments import moments_without_jumps
@@ -45,5 +46,6 @@ __all__ = [
     "division",
     "fit",
     "initial_generator",
+    "maximise_evidence",
     "moments_without_jumps",
 ]

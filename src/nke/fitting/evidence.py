@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs
 
 from nke.errors import DivergenceError
 
@@ -84,32 +83,62 @@ def maximise_evidence(
     return best
 
 
-def without_idle_groups(
+def without_useless_groups(
     found: Penalised,
     information: Float[np.ndarray, "p p"],
     linear: Float[np.ndarray, " p"],
     groups: Int[np.ndarray, " p"],
-    least_effective: float = 1.0,
+    most_effective: float = np.inf,
     most_loss: float = 2.0,
 ) -> Penalised:
-    """Drops groups of few effective parameters, together, where that costs little evidence.
+    """Drops groups one by one, the cheapest first, as long as all of that costs little evidence.
+
+    The evidence has its maximum at a finite λ for about every second group of pure noise; it gains little there. What
+    dropping group g loses, the other λ as they are, is the ratio of Savage and Dickey, p(θ_g = 0) / p(θ_g = 0 | data).
 
     Args:
         found: What ``maximise_evidence`` found.
         information: The matrix H.
         linear: The vector b.
         groups: Group of each parameter.
-        least_effective: Effective parameters below which a group is a candidate.
-        most_loss: Nats of evidence that dropping them may cost.
+        most_effective: Effective parameters above which a group is not dropped.
+        most_loss: Nats of evidence that dropping them may cost, all together.
 
     Returns:
         The smaller law, or the same.
     """
-    idle = np.isfinite(found.precisions) & (found.effective < least_effective)
-    if not idle.any():
+    precisions, lost = found.precisions, 0.0
+    while (open_groups := np.isfinite(precisions) & (found.effective < most_effective)).any():
+        losses = np.where(open_groups, _losses(information, linear, groups, precisions), np.inf)
+        cheapest = int(np.argmin(losses))
+        lost += losses[cheapest]
+        if lost > most_loss:
+            break
+        precisions = np.where(np.arange(len(precisions)) == cheapest, np.inf, precisions)
+    if np.array_equal(precisions, found.precisions):
         return found
-    fewer = maximise_evidence(information, linear, groups, np.where(idle, np.inf, found.precisions))
-    return fewer if fewer.evidence > found.evidence - most_loss else found
+    return maximise_evidence(information, linear, groups, precisions)
+
+
+def _losses(
+    information: Float[np.ndarray, "p p"],
+    linear: Float[np.ndarray, " p"],
+    groups: Int[np.ndarray, " p"],
+    precisions: Float[np.ndarray, " g"],
+) -> Float[np.ndarray, " g"]:
+    """Nats that dropping each group would lose; infinite for those that are dropped already."""
+    scale, factor, values = _solve(information, linear, groups, precisions)
+    on = np.isfinite(parameter_precisions(groups, precisions))
+    inverse, whitened = cho_solve(factor, np.eye(len(scale)), check_finite=False), values[on] / scale
+    losses = np.full(len(precisions), np.inf)
+    for group in np.flatnonzero(np.isfinite(precisions)):
+        at = np.flatnonzero(groups[on] == group)
+        try:
+            lower = np.linalg.cholesky(inverse[np.ix_(at, at)])
+        except np.linalg.LinAlgError:  # so certain that its covariance is lost to rounding
+            continue
+        losses[group] = np.log(np.diag(lower)).sum() + np.sum(np.linalg.solve(lower, whitened[at]) ** 2) / 2
+    return losses
 
 
 def _at(
@@ -119,6 +148,28 @@ def _at(
     precisions: Float[np.ndarray, " g"],
 ) -> tuple[Penalised, Float[np.ndarray, " g"]]:
     """Parameters and evidence for given penalties, and Σθ² of every group."""
+    scale, factor, values = _solve(information, linear, groups, precisions)
+    on = np.isfinite(parameter_precisions(groups, precisions))
+    invert = get_lapack_funcs("trtri", (factor[0],))
+    left = np.sum(np.tril(invert(factor[0], lower=1)[0]) ** 2, axis=0)  # the diagonal of the inverse
+    evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
+    grouped, count = groups[on], len(precisions)
+    free = grouped >= 0
+    effective, norms = (
+        np.bincount(grouped[free], each, count).astype(float)  # without any group it would count
+        for each in (1 - left[free], values[on][free] ** 2)
+    )
+    cost = linear @ values - values @ information @ values / 2 - evidence
+    return Penalised(values, precisions, float(evidence), effective, float(cost)), norms
+
+
+def _solve(
+    information: Float[np.ndarray, "p p"],
+    linear: Float[np.ndarray, " p"],
+    groups: Int[np.ndarray, " p"],
+    precisions: Float[np.ndarray, " g"],
+) -> tuple[Float[np.ndarray, " n"], tuple[Float[np.ndarray, "n n"], bool], Float[np.ndarray, " p"]]:
+    """Λ^{−½} of the parameters that are used, the factor of I + Λ^{−½}HΛ^{−½}, and θ̂."""
     each = parameter_precisions(groups, precisions)
     on = np.isfinite(each)
     scale = 1 / np.sqrt(each[on])
@@ -127,14 +178,7 @@ def _at(
     factor = _factor(whole)
     values = np.zeros(len(linear))
     values[on] = scale * cho_solve(factor, scale * linear[on], check_finite=False)
-    root, _ = dtrtri(factor[0], lower=1)
-    left = np.sum(np.tril(root) ** 2, axis=0)  # the diagonal of the inverse
-    evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
-    grouped, count = groups[on], len(precisions)
-    free = grouped >= 0
-    effective, norms = (np.bincount(grouped[free], a[free], count).astype(float) for a in (1 - left, values[on] ** 2))
-    cost = linear @ values - values @ information @ values / 2 - evidence
-    return Penalised(values, precisions, float(evidence), effective, float(cost)), norms
+    return scale, factor, values
 
 
 def _factor(whole: Float[np.ndarray, "p p"]) -> tuple[Float[np.ndarray, "p p"], bool]:

@@ -17,7 +17,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
 from nke.fitting.batches import Steps
-from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_idle_groups
+from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_useless_groups
 from nke.fitting.newton import BATCH, ParameterVector
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.operators import TransitionRule
@@ -38,8 +38,8 @@ class PenalisedParameters:
     vector: ParameterVector
     groups: Int[np.ndarray, " p"]
     precisions: Float[np.ndarray, " g"]
-    blocks: tuple[Int[np.ndarray, " n"], ...]
-    constants: dict[str, Int[np.ndarray, " n"]] = field(default_factory=dict)
+    blocks: tuple[Int[np.ndarray, " _"], ...]
+    constants: dict[str, Int[np.ndarray, " _"]] = field(default_factory=dict)
 
     @property
     def precision(self) -> Float[np.ndarray, " p"]:
@@ -72,7 +72,7 @@ class PenalisedSums:
 
     value: float
     gradient: Float[np.ndarray, " p"]
-    information: tuple[Float[np.ndarray, "n n"], ...]
+    information: tuple[Float[np.ndarray, "_ _"], ...]
     evidence: float = -np.inf
 
     @property
@@ -163,7 +163,8 @@ def _under_evidence(at: PenalisedParameters, now: PenalisedSums) -> PenalisedPar
         numbered[groups >= 0] = local
         linear = information @ at.vector.values[block] + now.gradient[block]
         found = maximise_evidence(information, linear, numbered, at.precisions[names])
-        found = without_idle_groups(found, information, linear, numbered)
+        # Larger groups would take more likelihood with them than a step may lose.
+        found = without_useless_groups(found, information, linear, numbered, most_effective=1.0)
         values[block], precisions[names] = found.values, found.precisions
         active[block] = np.isfinite(parameter_precisions(numbered, found.precisions))
     return replace(at, vector=replace(at.vector, values=values, active=active), precisions=precisions)
@@ -204,7 +205,7 @@ def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:
 
 def posterior_covariance(
     at: PenalisedParameters, now: PenalisedSums
-) -> list[tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n n"]]]:
+) -> list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]:
     """Computes (H + Λ)⁻¹ of every block.
 
     Args:
@@ -243,7 +244,7 @@ def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Penalise
 
 def examined(
     rule: TransitionRule, at: PenalisedParameters, data: Steps
-) -> tuple[Float[np.ndarray, " t"], dict[str, Float[np.ndarray, "t n"]]]:
+) -> tuple[Float[np.ndarray, " t"], dict[str, Float[np.ndarray, "t _"]]]:
     """Computes the log density of every transition and its scores by the constants, by the program of ``sums``.
 
     Args:
@@ -278,7 +279,7 @@ def _sums(
     rule: TransitionRule,
     trained: Any,
     fixed: Any,
-    blocks: list[Int[Array, " n"]],
+    blocks: list[Int[Array, " _"]],
     constants: Int[Array, " c"],
     there: Bool[Array, " t"],
     x: Array,

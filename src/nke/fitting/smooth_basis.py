@@ -133,7 +133,7 @@ class FeatureSet:
         units = coordinates_of(some, pairs)
         kernels = [
             _group(some, sum(chosen, ()), length, size)
-            for size in sizes(len(units))
+            for size in (sizes(len(units)) if units else [])
             for chosen in combinations(units, min(size.coordinates, len(units)))
             for length in size.lengths
         ]

@@ -1,5 +1,7 @@
 """The parameters of a smooth law: generator, groups, penalties and blocks from a regression."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -59,9 +61,11 @@ def smooth_parameters(
         The parameters.
     """
     vector = ParameterVector.of(generator, trainable(generator))
+    drift: Any = generator.drift_network
+    noise: Any = generator.noise_factor
     bodies = {
-        "drift": (generator.drift_network.body, vector.places.drift_network.body, regression.drift),
-        "noise": (generator.noise_factor.body, vector.places.noise_factor.body, regression.noise),
+        "drift": (drift.body, vector.places.drift_network.body, regression.drift),
+        "noise": (noise.body, vector.places.noise_factor.body, regression.noise),
     }
     if generator.jump is not None and jumps is not None:
         rates = generator.jump_network.mlp

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_idle_groups
+from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_useless_groups
 from nke.fitting.initial_moments import TransitionSample
 from nke.fitting.smooth_basis import FeatureSet, group_sizes
 
@@ -39,7 +39,7 @@ class Functions(NamedTuple):
 
     def trimmed(self) -> "Functions":
         """Leaves out features that no function uses."""
-        used = np.isfinite(self.precisions).any(axis=0)
+        used = np.asarray(np.isfinite(self.precisions).any(axis=0))
         features, kept = self.features.used(used)
         groups = np.concatenate([np.arange(self.features.degree - 1) < features.degree - 1, used[self._powers :]])
         return Functions(features, self.weights[:, kept], self.precisions[:, groups], self.cost)
@@ -214,7 +214,7 @@ def _regress_drift(
         information = gram / spread[0, i] ** 2 if gram is not None else (design.T * each) @ design
         linear = design.T @ (each * velocity[:, i])
         first = maximise_evidence(information, linear, groups, np.ones(features.count))
-        found.append(without_idle_groups(first, information, linear, groups))
+        found.append(without_useless_groups(first, information, linear, groups))
         gain += max(found[-1].evidence - maximise_evidence(information, linear, groups, powers).evidence, 0.0)
     return Functions.of(features, found), gain
 
@@ -240,7 +240,7 @@ def _regress_noise(
         return Functions.of(features, [none] * (r * (r + 1) // 2))
     white, units = np.linalg.solve(start, rest.T).T, []
     gram = (design.T * calm) @ design
-    # Linear terms are penalised too: constant noise is the rule, and beyond the data it does not grow.
+    # Linear terms too must be worth their evidence: constant noise is the rule, and beyond the data it does not grow.
     for i in range(r):
         left = white[:, i].copy()
         for j, unit in enumerate(units):
@@ -270,7 +270,7 @@ def _supported(
 ) -> Penalised:
     """The regression, or a constant where the evidence for anything else is missing."""
     first, count = maximise_evidence(information, linear, groups, precisions), len(precisions)
-    found = without_idle_groups(first, information, linear, groups)
+    found = without_useless_groups(first, information, linear, groups)
     constant = np.arange(len(groups)) == 0
     value = linear[0] / information[0, 0]
     cost = np.log(information[0, 0] / WEAK) / 2

@@ -58,7 +58,7 @@ class SmoothFit(LawFit):
     evidence: float = -np.inf
     effective: float = np.nan
     fitted: int = 0
-    posterior: list[tuple[Int[np.ndarray, " n"], Float[np.ndarray, "n n"]]] = field(default_factory=list)
+    posterior: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def drift_change(generator: Generator, form: ModelForm, problem: Problem) -> flo
     return float(np.median(relative_changes(generator, x, step, jax.random.key(0))[1]))
 
 
-def _score_tests(scores: dict[str, Float[np.ndarray, "t n"]], some: Steps, problem: Problem) -> dict[str, ScoreTest]:
+def _score_tests(scores: dict[str, Float[np.ndarray, "t _"]], some: Steps, problem: Problem) -> dict[str, ScoreTest]:
     jumped = float(problem.initial.moments.jumped.mean())
     x = problem.visible(some)
     return {

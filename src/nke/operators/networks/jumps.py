@@ -289,6 +289,8 @@ class JumpNetwork(eqx.Module):
             2.0
         """
         constants = self._constants
+        if not isinstance(self.mlp, SmoothFunction):  # whose rate is no exponential
+            constants = constants.at[0].set(jnp.log(positive(constants[0])))
         weights = jnp.zeros((len(constants), basis.size)).at[:, 0].set(constants)
         return eqx.tree_at(lambda network: network.mlp, self, SmoothFunction(basis, weights, used))
 

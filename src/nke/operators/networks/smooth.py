@@ -344,8 +344,8 @@ class SmoothFactor(eqx.Module):
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
         """The factor at one state."""
         lower = tril_matrix(self.body(x), len(self.start.value))
-        logarithms = jnp.diagonal(lower)
-        return self.start.value @ (lower + jnp.diag(bounded_exponential(logarithms) - logarithms))
+        # The exponentials in their place, not by difference: a small one would be lost to rounding.
+        return self.start.value @ (jnp.tril(lower, -1) + jnp.diag(bounded_exponential(jnp.diagonal(lower))))
 
     def configuration(self) -> Configuration:
         """The kind of the factor and its sizes, as JSON values.

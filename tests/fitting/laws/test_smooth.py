@@ -1,0 +1,104 @@
+"""Smooth laws: when they are chosen, how close they come to a known law, what can be done with them."""
+
+import numpy as np
+import pytest
+
+import nke
+from nke.fitting import FitResult
+from nke.operators import SmoothDrift, SmoothFactor
+from quick_fits import euler_maruyama
+
+STEP, NOISE = 0.05, 0.7
+
+
+def sine(x):
+    return -2 * np.sin(2 * x)
+
+
+@pytest.fixture(scope="module")
+def data() -> nke.Trajectories:
+    """dx = −2 sin 2x dt + 0.7 dW: 64 paths of 100 transitions, over two wells on either side of zero."""
+    start = np.random.default_rng(0).uniform(-3, 3, 64)
+    return euler_maruyama(sine, lambda x: NOISE, start, 101, STEP)
+
+
+@pytest.fixture(scope="module")
+def sine_fit(data) -> FitResult:
+    return nke.fit(data, jumps=False, progress=False)
+
+
+def evidence_of(result: FitResult) -> dict:
+    return list(result.decision("smooth").evidence.values())[-1]
+
+
+class TestChoice:
+    def test_a_sine_is_no_polynomial(self, sine_fit):
+        assert sine_fit.decision("smooth").answer == "yes"
+        assert sine_fit.decision("networks").answer == "no"
+        assert not sine_fit.form.networks
+        assert isinstance(sine_fit.model.generator.drift_network, SmoothDrift)
+        assert isinstance(sine_fit.model.generator.noise_factor, SmoothFactor)
+        assert sine_fit.equation is None
+        gain = evidence_of(sine_fit)["held-out gain in nats per transition"]
+        assert gain.value > 2 * gain.error
+
+    def test_a_linear_law_stays_a_polynomial(self, linear_fit):
+        """Ornstein–Uhlenbeck: no smooth law is even tried."""
+        assert linear_fit.form.basis != "powers and kernels"
+        assert [decision for decision in linear_fit.decisions if decision.topic == "smooth"] == []
+        assert len(linear_fit.equation.drift["u"]) == 1
+
+
+class TestAccuracy:
+    def test_the_drift_is_as_close_as_its_information_allows(self, sine_fit, data):
+        """Σ s (f̂ − f)²/a over the transitions is on average the effective number of parameters; four standard
+        deviations of χ² above that are allowed, for all transitions instead of those of training. No drift at all
+        would be a hundred times that far from the truth.
+        """
+        x = np.asarray(data.states)[:, :-1]
+        weight, facts = STEP / NOISE**2, evidence_of(sine_fit)
+        effective = facts["effective parameters"]
+        assert 5 < effective < facts["parameters"]
+        error = weight * np.sum((sine_fit.model.drift(x) - sine(x)) ** 2)
+        share = sine_fit.decision("data").evidence["training"] / x.size
+        assert error < (effective + 4 * np.sqrt(2 * effective)) / share
+        assert weight * np.sum(sine(x) ** 2) > 20 * error
+
+    def test_the_noise_is_constant(self, sine_fit, data):
+        """Its variance within four standard errors, the same everywhere."""
+        a = sine_fit.model.diffusion(np.linspace(-3, 3, 9)[:, None])[:, 0, 0]
+        assert np.ptp(a) == 0
+        assert abs(a[0] / NOISE**2 - 1) < 4 * np.sqrt(2 / 6400) + 40 / 6400
+
+    def test_no_lack_of_fit_remains(self, sine_fit):
+        facts = evidence_of(sine_fit)
+        for name in ("drift", "noise"):
+            assert facts[f"lack of fit of {name} in nats"].value < sine_fit.rules.lack_of_fit_nats
+
+
+class TestUse:
+    def test_paths_are_finite_and_stay_in_the_wells(self, sine_fit, data):
+        start = np.asarray(data.states)[:, 0]
+        paths = sine_fit.model.sample(start, np.arange(41) * STEP, seed=0)
+        assert paths.shape == (64, 41, 1)
+        assert np.isfinite(paths).all()
+        assert np.abs(paths).max() < 2 * np.abs(data.states).max()
+
+    @pytest.mark.parametrize("x", [-2.5, 0.1, 1.4])
+    def test_the_transition_density_integrates_to_one(self, sine_fit, x):
+        y = np.linspace(x - 2, x + 2, 801)[:, None]
+        density = np.exp(sine_fit.model.log_prob(y, np.full_like(y, x), STEP))
+        assert np.trapezoid(density, y[:, 0]) == pytest.approx(1, abs=1e-4)
+        mean, exact = np.trapezoid(density * y[:, 0], y[:, 0]), x + STEP * sine(x)
+        assert mean == pytest.approx(exact, abs=0.05)
+
+    def test_the_file_gives_the_same_law(self, sine_fit, data, tmp_path):
+        sine_fit.save(tmp_path / "model.nke")
+        loaded, x = nke.load(tmp_path / "model.nke"), np.asarray(data.states)[:, 3]
+        for name in ("drift", "diffusion"):
+            np.testing.assert_array_equal(getattr(loaded, name)(x), getattr(sine_fit.model, name)(x))
+        y = x + 0.01
+        np.testing.assert_array_equal(loaded.log_prob(y, x, STEP), sine_fit.model.log_prob(y, x, STEP))
+
+    def test_the_summary_says_what_was_taken(self, sine_fit):
+        assert "powers and kernels" in str(sine_fit)
