@@ -148,9 +148,9 @@ def _at(
     precisions: Float[np.ndarray, " g"],
 ) -> tuple[Penalised, Float[np.ndarray, " g"]]:
     """Parameters and evidence for given penalties, and Σθ² of every group."""
-    scale, factor, values = _solve(information, linear, groups, precisions)
+    _, factor, values = _solve(information, linear, groups, precisions)
     on = np.isfinite(parameter_precisions(groups, precisions))
-    invert = get_lapack_funcs("trtri", (factor[0],))
+    (invert,) = get_lapack_funcs(("trtri",), (factor[0],))
     left = np.sum(np.tril(invert(factor[0], lower=1)[0]) ** 2, axis=0)  # the diagonal of the inverse
     evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
     grouped, count = groups[on], len(precisions)

@@ -205,7 +205,7 @@ class InitialModel:
         Returns:
             Forms without networks; none where noise or jumps need them.
         """
-        if self.state_dependent_shapes or self.noiseless.any() or noise not in (None, *POLYNOMIAL_NOISE_FORMS):
+        if self.noiseless.any() or noise not in (None, *POLYNOMIAL_NOISE_FORMS):
             return []
         noise = noise or self.likelier_noise
         return [ModelForm(noise, degree=degree, networks=False) for degree in self.regression(noise).degrees()]
@@ -291,7 +291,7 @@ class InitialModel:
             float32(noise),
             moments.rate,
             components,
-            state_dependent_shapes=self.state_dependent_shapes,
+            state_dependent_shapes=self.state_dependent_shapes and sizes["depth"] > 0,
             inputs=self.sample.x.shape[1],
             **sizes,
             key=key,

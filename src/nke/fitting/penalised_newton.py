@@ -90,12 +90,14 @@ class PenalisedNewton:
         tolerance: Nats that another step would gain.
         halvings: Of a step that gains nothing.
         dropping: Nats that a step may lose by which groups are dropped.
+        penalties: Whether the penalties are changed too; otherwise they stay as they are.
     """
 
     iterations: int = 12
     tolerance: float = 0.2
     halvings: int = 4
     dropping: float = 5.0
+    penalties: bool = True
 
     def run(
         self,
@@ -119,7 +121,7 @@ class PenalisedNewton:
         for _ in range(self.iterations):
             if not now.finite:
                 return Optimised(at, Outcome.NOT_FINITE, now)
-            goal = _under_evidence(at, now)
+            goal = _under_evidence(at, now) if self.penalties else _under_penalties(at, now)
             moved, dropped = goal.vector.values - at.vector.values, at.vector.active & ~goal.vector.active
             slope = now.gradient - goal.precision * at.vector.values
             if not dropped.any() and slope @ moved / 2 < self.tolerance:
@@ -170,6 +172,14 @@ def _under_evidence(at: PenalisedParameters, now: PenalisedSums) -> PenalisedPar
     return replace(at, vector=replace(at.vector, values=values, active=active), precisions=precisions)
 
 
+def _under_penalties(at: PenalisedParameters, now: PenalisedSums) -> PenalisedParameters:
+    """Parameters at the maximum of the likelihood as a quadratic function, with the present penalties."""
+    values, slope = at.vector.values.copy(), now.gradient - at.precision * at.vector.values
+    for block, information in _active(at, now):
+        values[block] += np.linalg.solve(information + np.diag(at.precision[block]), slope[block])
+    return replace(at, vector=at.vector.at(values))
+
+
 def expected_gain(at: PenalisedParameters, now: PenalisedSums) -> float:
     """Computes what a step with the present penalties would gain by the quadratic approximation.
 
@@ -180,10 +190,8 @@ def expected_gain(at: PenalisedParameters, now: PenalisedSums) -> float:
     Returns:
         Nats.
     """
-    gain, slope = 0.0, now.gradient - at.precision * at.vector.values
-    for block, information in _active(at, now):
-        gain += slope[block] @ np.linalg.solve(information + np.diag(at.precision[block]), slope[block]) / 2
-    return float(gain)
+    slope = now.gradient - at.precision * at.vector.values
+    return float(slope @ (_under_penalties(at, now).vector.values - at.vector.values) / 2)
 
 
 def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:

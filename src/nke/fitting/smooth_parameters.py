@@ -82,7 +82,8 @@ def smooth_parameters(
         constants[name] = at[np.asarray(body.columns) == 0]
     if "jumps" in bodies:
         jump = vector.places.jump_network
-        blocks[-1] = np.concatenate([blocks[-1], *(a.astype(int).ravel() for a in (jump.means, jump.factors))])
+        shapes = [a.astype(int).ravel() for a in (jump.means, jump.factors)]
+        blocks[-1], constants["jumps"] = (np.concatenate([part, *shapes]) for part in (blocks[-1], constants["jumps"]))
     return PenalisedParameters(vector, groups, precisions, tuple(blocks), constants)
 
 

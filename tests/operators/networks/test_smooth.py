@@ -36,7 +36,7 @@ def smooth_basis(inputs: int, degree: int = 2, centres: int = 5, functions: int 
     precisions = rng.uniform(0.1, 1.0, (centres, inputs))
     precisions[0, 1:] = 0.0
     return SmoothBasis(
-        degree, rng.normal(size=(centres, inputs)), precisions, rng.normal(size=(centres, functions)), pairs
+        degree, rng.normal(size=(centres, inputs)), precisions, [rng.normal(size=(centres, functions))], pairs
     )
 
 
@@ -57,7 +57,7 @@ class TestBasis:
         """Term by term in NumPy and double precision."""
         basis, states = smooth_basis(3, degree), np.asarray(random_states(d=3), np.float64) / 3
         centres, precisions, projection = (
-            np.asarray(a.value, np.float64) for a in (basis.centres, basis.precisions, basis.projection)
+            np.asarray(a.value, np.float64) for a in (basis.centres, basis.precisions, basis.projections[0])
         )
         expected = []
         for x in states:
@@ -79,12 +79,12 @@ class TestBasis:
         np.testing.assert_allclose(found, [1, c, v, s, c * c, c * v, c * s, v * v, v * s], rtol=1e-6)
 
     def test_beyond_the_data_the_polynomial_remains(self):
-        basis = SmoothBasis(1, np.zeros((4, 2)), np.ones((4, 2)), np.ones((4, 2)))
+        basis = SmoothBasis(1, np.zeros((4, 2)), np.ones((4, 2)), [np.ones((4, 2))])
         np.testing.assert_array_equal(basis(jnp.array([30.0, -40.0])), [1, 30, -40, 0, 0])
 
     def test_a_kernel_ignores_coordinates_of_no_precision(self):
         basis = smooth_basis(2, degree=1)
-        alone = SmoothBasis(1, basis.centres.value[:1], basis.precisions.value[:1], np.ones((1, 1)))
+        alone = SmoothBasis(1, basis.centres.value[:1], basis.precisions.value[:1], [np.ones((1, 1))])
         assert float(alone(jnp.array([0.3, -2.0]))[-1]) == float(alone(jnp.array([0.3, 7.0]))[-1])
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nke.fitting.search import Search
 
 BASIS = "powers and kernels"
-APPROACH = PenalisedNewton(iterations=6, tolerance=2.0)  # over few transitions
+APPROACH = PenalisedNewton(iterations=4, tolerance=2.0, penalties=False)  # over few transitions
 FINAL = PenalisedNewton()
 
 
@@ -195,7 +195,7 @@ class SmoothFamily(Family):
         options = problem.options
         if options.networks or options.noise not in (None, "constant", "plain"):
             return
-        if problem.initial.noiseless.any() or problem.initial.state_dependent_shapes:
+        if problem.initial.noiseless.any() or options.jump_shapes == "state-dependent":
             return
         if best is not None and best.passes_score_test and not self._worth_a_try(problem):
             return
