@@ -19,13 +19,15 @@ STEP, COUNT = 0.02, 4000
 
 @pytest.fixture(scope="module")
 def sample() -> TransitionSample:
-    """dx = sin 2x dt + dW, dy = −y dt + exp(0.5 sin x) dW: a drift with kernels, one without, and one noise of each."""
+    """dx = 8 sin 2x dt + dW, dy = −y dt + exp(0.5 sin x) dW: kernels in one drift and in one noise."""
     rng = np.random.default_rng(0)
-    x = rng.uniform(-3, 3, (COUNT, 2))
-    drift = np.stack([8 * np.sin(2 * x[:, 0]), -x[:, 1]], axis=1)
-    noise = np.stack([np.ones(COUNT), np.exp(0.5 * np.sin(x[:, 0]))], axis=1)
-    moved = STEP * drift + np.sqrt(STEP) * noise * rng.normal(size=x.shape)
-    data = nke.Trajectories(np.stack([x, x + moved], axis=1), STEP)
+    start, fine = rng.uniform(-3, 3, (COUNT, 2)), STEP / 20
+    x = start.copy()
+    for _ in range(20):
+        drift = np.stack([8 * np.sin(2 * x[:, 0]), -x[:, 1]], axis=1)
+        noise = np.stack([np.ones(COUNT), np.exp(0.5 * np.sin(x[:, 0]))], axis=1)
+        x = x + fine * drift + np.sqrt(fine) * noise * rng.normal(size=x.shape)
+    data = nke.Trajectories(np.stack([start, x], axis=1), STEP)
     return TransitionSample(data.transitions(), nke.Coordinates(np.zeros(2), np.ones(2), 1.0), None, 0.1)
 
 
@@ -93,9 +95,9 @@ class TestParameters:
         assert (at.groups[at.groups >= sum(counts[:2])] < sum(counts)).all()
 
     def test_constants_are_the_first_weights_of_the_functions(self, with_jumps):
-        """Two drifts, three entries of the noise; a rate and two shares."""
+        """Two drifts, three entries of the noise; a rate, two shares and the shapes of two Gaussians (2 + 3 each)."""
         at, _ = with_jumps
-        assert {name: len(places) for name, places in at.constants.items()} == {"drift": 2, "noise": 3, "jumps": 3}
+        assert {name: len(places) for name, places in at.constants.items()} == {"drift": 2, "noise": 3, "jumps": 13}
         np.testing.assert_allclose(
             at.vector.values[at.constants["drift"]], at.vector.generator.drift_network.body.table[:, 0], rtol=1e-6
         )

@@ -44,7 +44,7 @@ def maximise_evidence(
     groups: Int[np.ndarray, " p"],
     precisions: Float[np.ndarray, " g"],
     iterations: int = 50,
-    tolerance: float = 0.1,
+    tolerance: float = 0.03,
     least_effective: float = 0.1,
 ) -> Penalised:
     """Finds the penalties of the largest evidence by MacKay's fixed point λ ← γ/|θ|², the best iterate kept.

@@ -254,7 +254,9 @@ def _regress_noise(
             log_deviation = np.clip(design @ entry.values, -5, 5)
             square = np.minimum(left**2 * np.exp(-2 * log_deviation), 50.0)
             linear = 2 * gram @ entry.values + design.T @ (calm * (square - 1))
-            entry, before = _supported(2 * gram, linear, groups, entry.precisions), entry
+            # What seemed of no use at first may be of use once the variance is known better.
+            strengths = np.where(np.isfinite(entry.precisions), entry.precisions, 1.0)
+            entry, before = _supported(2 * gram, linear, groups, strengths), entry
             if np.sqrt(np.mean((design @ (entry.values - before.values)) ** 2)) < 1e-2:
                 break
         units.append(left * np.exp(-np.clip(design @ entry.values, -5, 5)))

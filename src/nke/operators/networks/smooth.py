@@ -62,9 +62,9 @@ class SmoothBasis(eqx.Module):
     def __init__(
         self,
         degree: int,
-        centres: Float[AnyArray, "m d"],
-        precisions: Float[AnyArray, "m d"],
-        projections: Sequence[Float[AnyArray, "m k"]],
+        centres: Float[AnyArray, "c d"],
+        precisions: Float[AnyArray, "c d"],
+        projections: Sequence[Float[AnyArray, "_ _"]],
         pairs: Pairs = (),
     ):
         self.centres, self.precisions = (Fixed(jnp.asarray(a, jnp.float32)) for a in (centres, precisions))
