@@ -54,7 +54,7 @@ class PolynomialFit(LawFit):
         """Writes the law in the user's units, noise and jumps too unless they are networks."""
         assert self.law is not None
         assert self.information is not None
-        noise = None if self.form.networks else self.form.noise
+        noise = self.form.noise if any(group.name == "noise" for group in self.law.groups()) else None
         return self.law.equation(self.information, data, coordinates, noise)
 
 

@@ -1,4 +1,4 @@
-"""A polynomial drift beside networks of noise and jumps: where those need networks, the drift may still be short."""
+"""A polynomial drift beside noise and jumps that are no polynomials: where those need more, the drift may be short."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from nke.fitting.decisions import Decision
 from nke.fitting.form import ModelForm
 from nke.fitting.laws.networks import NetworkFit
 from nke.fitting.laws.polynomial import PolynomialFit, fitted_polynomial
+from nke.fitting.laws.smooth import SmoothFit
 from nke.fitting.polynomial_parameters import PolynomialParameters
 from nke.fitting.stability import diverges
 from nke.operators import Generator
@@ -45,7 +46,9 @@ class PolynomialDriftLaw(Candidate):
 
 
 class PolynomialDriftFamily(Family):
-    """Polynomials in the place of a drift network that was learned, unless the user asked for networks.
+    """Polynomials in the place of a drift that was learned as a network, or as a smooth function without kernels.
+
+    Not where the user asked for networks.
 
     Not where there is no noise: every small error of the drift is then lack of fit.
     """
@@ -55,10 +58,13 @@ class PolynomialDriftFamily(Family):
     def propose(self, search: "Search") -> Iterator[PolynomialDriftLaw]:
         """Yields polynomials of the degrees that least squares support, until one is taken."""
         problem, learned = search.problem, search.best
-        if problem.options.networks or not isinstance(learned, NetworkFit) or problem.initial.noiseless.any():
+        if problem.options.networks or learned is None or problem.initial.noiseless.any():
+            return
+        if not isinstance(learned, NetworkFit) and not (isinstance(learned, SmoothFit) and not learned.drift_kernels):
             return
         for degree in problem.initial.regression(learned.form.noise).degrees():
-            yield PolynomialDriftLaw(replace(learned.form, degree=degree, drift_network=False), learned.generator)
+            form = replace(learned.form, degree=degree, drift_network=False, basis="powers")
+            yield PolynomialDriftLaw(form, learned.generator)
             if search.trials[-1].comparison.accepted:
                 return
 

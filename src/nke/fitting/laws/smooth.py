@@ -6,7 +6,7 @@ density as for every law (``penalised_newton.py``) gives the law and its posteri
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import jax
 import numpy as np
@@ -34,7 +34,7 @@ from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
 from nke.fitting.stability import diverges
 from nke.model.batched import relative_changes
-from nke.operators import Generator, PoissonJump
+from nke.operators import Generator, PoissonJump, SmoothDrift
 
 if TYPE_CHECKING:
     from nke.fitting.search import Search
@@ -59,6 +59,13 @@ class SmoothFit(LawFit):
     effective: float = np.nan
     fitted: int = 0
     posterior: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
+
+
+    @property
+    def drift_kernels(self) -> bool:
+        """Whether the drift uses kernels beside powers of the state."""
+        drift = cast(SmoothDrift, self.generator.drift_network)
+        return bool(drift.body.table[:, drift.body.basis.powers :].any())
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,18 @@ class SmoothBasis(eqx.Module):
         inputs, kernels = self.centres.value.shape[1], sum(part.value.shape[1] for part in self.projections)
         return 1 + len(monomial_degrees(inputs, self.degree, self.pairs)) + kernels
 
+    @property
+    def powers(self) -> int:
+        """Number of features that are no kernels; they come first.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> nke.operators.SmoothBasis(3, one, one, [one]).powers  # 1, x, x² and x³
+            4
+        """
+        return self.size - sum(part.value.shape[1] for part in self.projections)
+
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
         """The features of one state."""
         gap = x - self.centres.value
