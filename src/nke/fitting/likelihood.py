@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from nke.data import Coordinates, Trajectories, Transitions
-from nke.errors import InputError
+from nke.errors import DivergenceError, InputError
 from nke.fitting.batches import TrainingData, some_transitions, transition_blocks
 from nke.fitting.candidate import LawFit, Problem
 from nke.fitting.decisions import Decision, division
@@ -46,8 +46,9 @@ class Likelihood:
             the others are learned and scored.
         invariant: Coordinates on which the law does not depend, as in a space that is the same everywhere.
         networks: None takes them only where a polynomial law (drift by powers of the state, noise constant or in
-            proportion to it, jumps alike everywhere) shows lack of fit, and for the drift only where a polynomial
-            beside the other networks does; True takes them in any case, False in none.
+            proportion to it, jumps alike everywhere) and a smooth one (powers and kernels, penalised) show lack of fit,
+            and for the drift only where a polynomial beside the other networks does; True takes them in any case,
+            False in none.
         rule: The discrete model of one step.
         schedule: Length and speed of the training; None: 1000 steps per coordinate, at most 3000, and with little data
             down to a third of that, at least 600. One of your own replaces all of it, weight decay and patience too.
@@ -172,7 +173,15 @@ class Likelihood:
         problem = Problem(TrainingData(*blocks), initial, self, trainer, rules)
         prepared = time.perf_counter() - clock
         search = Search(problem)
-        law = search.run()
+        try:
+            law = search.run()
+        except DivergenceError as error:
+            if self.networks is not False:
+                raise
+            raise InputError(
+                "networks=False, but every law without networks diverges in simulation, or noise and jumps are of a form "
+                f"that needs them ({error}); say networks=None"
+            ) from error
         step, unseen = float(np.median(some.step)), some_transitions(checking, rules.averaged_transitions, run.seed)
         result = finish(law, problem, data, coordinates, step, unseen)
         return replace(

@@ -68,7 +68,7 @@ class NetworkFamily(Family):
     def propose(self, search: "Search") -> Proposals[NetworkLaw, None, None]:
         """Yields short runs that compare forms of the law, then the form that won."""
         options, simpler = search.problem.options, search.best
-        if simpler is not None and (options.networks is False or simpler.passes_score_test):
+        if options.networks is False or (simpler is not None and simpler.passes_score_test):
             return
         form = yield from self._choose(search)
         if form is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nke.data import Coordinates, Trajectories
-from nke.errors import DivergenceError, InputError
+from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss, parameter_count
 from nke.fitting.decisions import Decision
@@ -182,12 +182,6 @@ class PolynomialFamily(Family):
             before = search.trials[-1].fit or before
             if search.best is not None and search.best.passes_score_test:
                 break
-        if search.best is None and problem.options.networks is False:
-            tried = "; ".join(f"{trial.candidate}: {trial.failure or 'diverges'}" for trial in search.trials)
-            raise InputError(
-                "networks=False, but noise or jumps depend on the state in a way that needs them, or every polynomial "
-                f"drift diverges in simulation ({tried or 'none was tried'}); say networks=None"
-            )
 
     def compare(self, fit: LawFit, search: "Search") -> Comparison:
         """Takes the law that predicts held-out transitions best, if it does not diverge in simulation."""

@@ -60,7 +60,6 @@ class SmoothFit(LawFit):
     fitted: int = 0
     posterior: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
 
-
     @property
     def drift_kernels(self) -> bool:
         """Whether the drift uses kernels beside powers of the state."""
