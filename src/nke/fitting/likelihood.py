@@ -179,8 +179,8 @@ class Likelihood:
             if self.networks is not False:
                 raise
             raise InputError(
-                "networks=False, but every law without networks diverges in simulation, or noise and jumps are of a form "
-                f"that needs them ({error}); say networks=None"
+                "networks=False, but every law without networks diverges in simulation, or noise and jumps are of a "
+                f"form that needs them ({error}); say networks=None"
             ) from error
         step, unseen = float(np.median(some.step)), some_transitions(checking, rules.averaged_transitions, run.seed)
         result = finish(law, problem, data, coordinates, step, unseen)
