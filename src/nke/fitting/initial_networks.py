@@ -296,7 +296,7 @@ class InitialModel:
             **sizes,
             key=key,
         )
-        if mixture is not None and components > 1:
+        if mixture is not None and (components > 1 or sizes["depth"] == 0):
             network = network.starting_from(mixture)
         return network, series_order(moments.rate * step, components, self.rules)
 

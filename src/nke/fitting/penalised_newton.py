@@ -7,6 +7,7 @@ the likelihood as it is there.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import equinox as eqx
@@ -129,8 +130,10 @@ class PenalisedNewton:
                 break
             # Groups are dropped for the sake of the evidence, which may cost a little likelihood.
             least = now.value - goal.penalty(at.vector.values) - (self.dropping if dropped.any() else 0.0)
-            for halving in range(self.halvings):
-                values = np.where(dropped, 0.0, at.vector.values + moved / 2**halving)
+            # All blocks together; where that gains nothing, one after the other.
+            parts = [np.ones(len(moved), bool), *(np.isin(np.arange(len(moved)), block) for block in at.blocks)]
+            for part, halving in product(parts, range(self.halvings)):
+                values = np.where(dropped, 0.0, at.vector.values + np.where(part, moved, 0.0) / 2**halving)
                 trial = replace(goal, vector=goal.vector.at(values))
                 new = sums(objective, trial, data)
                 gained = new.value - trial.penalty(values) - least
@@ -139,9 +142,10 @@ class PenalisedNewton:
             else:
                 outcome = Outcome.NO_PROGRESS
                 break
+            whole = part.all() and halving == 0
             at, now = trial, new
             advance(1)
-            if not dropped.any() and halving == 0 and gained < self.tolerance:
+            if not dropped.any() and whole and gained < self.tolerance:
                 outcome = Outcome.CONVERGED
                 break
         return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now)))
