@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from nke.data import Trajectories
-from nke.data.transforms import Log, Plain
+from nke.data.transforms import Log, Periodic, Plain
 from nke.fitting import SelectionRules
 from nke.fitting.coordinate_choice import angle_hints, choose_coordinates
-from nke.systems import CoxIngersollRoss, GeometricBrownianMotion, OrnsteinUhlenbeck, PredatorPrey
+from nke.systems import CoxIngersollRoss, GeometricBrownianMotion, OrnsteinUhlenbeck, PeriodicPotential, PredatorPrey
 
 RULES = SelectionRules()
 GAIN = "gain of the logarithm in nats per transition"
@@ -84,3 +84,14 @@ def test_a_wrapped_angle_is_suggested():
     (hint,) = angle_hints(Trajectories(states, 0.1, names=["wrapped", "counting"]), {})
     assert hint.evidence == {"wrapped": 2 * np.pi}
     assert angle_hints(OrnsteinUhlenbeck().simulate(16, seed=0), {}) == []
+
+
+def test_a_column_that_goes_round_is_an_angle_where_that_gains_evidence():
+    """A potential of period 2π over several turns; a walk over as many turns whose law knows no period stays plain."""
+    columns, decisions = chosen(PeriodicPotential().simulate(128, seed=5))
+    assert isinstance(columns[0], Periodic)
+    assert decisions[0].evidence["x as angles"]["nats of evidence gained"] > SelectionRules().evidence_gain
+    walk = OrnsteinUhlenbeck().simulate(128, seed=5)
+    columns, decisions = chosen(shifted(walk, 10.0, 0.0))
+    assert isinstance(columns[0], Plain)
+    assert decisions[0].evidence["x1 as angles"]["nats of evidence gained"] < 0

@@ -159,3 +159,18 @@ def test_jumps_do_not_count_as_noise():
     deviation = found.noise_deviation(np.zeros((1, 1)))[0, 0]
     assert abs(deviation - 0.7) < 4 * 0.7 / np.sqrt(2 * (~jumped).sum())
     assert not found.state_dependent_noise
+
+
+def test_log_densities_are_those_of_the_transition():
+    """Ornstein–Uhlenbeck, known exactly: the regression is ahead by about half of its parameters, at a coarse step."""
+    system, step = nke.systems.OrnsteinUhlenbeck(), 0.3
+    data = system.simulate(200, seed=3, times=np.arange(0, 6, step))
+    coordinates = nke.Coordinates.zscore(data)
+    sample = TransitionSample(data.transitions(), coordinates, None, 0.05)
+    found = SmoothRegression.of(sample, np.ones(len(sample.x)), 1, 0)
+    some = data.transitions()
+    gap = coordinates.log_density_back(found.log_densities(sample)) - np.asarray(
+        system.log_prob(some.y, some.x, some.step)
+    )
+    assert abs(gap.sum()) < 4 * np.sqrt(len(gap)) * gap.std() + 5
+    assert abs(gap.mean()) < 2e-3

@@ -116,9 +116,9 @@ class SmoothRegression:
             half = step[:, None] / 2 * speed * drift(x)
             design = features.design(sample.visible_ahead(sample.states[part], half))
             spread = spread if noise is not None else _left(velocity, design @ drift.weights.T, step, calm_part)
-            target = velocity if noise is None else _straightened(sample, part, drift, speed, half)
+            target = velocity if noise is None else _straightened(sample, part, drift, speed, half)[0]
             drift, gain = _regress_drift(features, design, target, weight, spread)
-            target = _straightened(sample, part, drift, speed, half)
+            target, _ = _straightened(sample, part, drift, speed, half)
             rest = (target - design @ drift.weights.T) * np.sqrt(step)[:, None] * speed
             start = np.linalg.cholesky(_covariance(rest, calm_part))
             noise = _regress_noise(features, design, rest, start, calm_part, constant_noise)
@@ -147,12 +147,13 @@ class SmoothRegression:
         part = np.arange(len(sample.x))
         half = sample.step[:, None] / 2 * self.speed * self.drift(sample.x)
         ahead = sample.visible_ahead(sample.states, half)
-        target = _straightened(sample, part, self.drift, self.speed, half)
+        target, log_stretch = _straightened(sample, part, self.drift, self.speed, half)
         rest = (target - self.drift(ahead)) * self.speed * np.sqrt(sample.step)[:, None]
         factor = self.start @ _lower(self.noise(ahead), len(self.start))
         white = np.linalg.solve(factor, rest[..., None])[..., 0]
         logs = np.log(np.abs(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
-        return -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * sample.step) / 2
+        gaussian = -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * sample.step) / 2
+        return gaussian + log_stretch
 
     @property
     def cost(self) -> float:
@@ -174,8 +175,10 @@ def _straightened(
     half: Float[np.ndarray, "t r"],
     apart: float = 1e-3,
     stiff: float = 1.0,
-) -> Float[np.ndarray, "t r"]:
+) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, " t"]]:
     """Velocities over ``speed`` whose mean is the drift half a step ahead, and whose noise is that of the equation.
+
+    And log |det R⁻¹|, by which their density differs from that of the displacements.
 
     With the drift f(m) + J (y − m) near m = x + h, the forward packet ends at x + s·R (f(m) − J h) with the covariance
     R s·a Rᵀ, R = (I − sJ/4)⁻²; so R⁻¹ Δx/s + J h has the mean f(m) and the covariance a/s.
@@ -194,7 +197,7 @@ def _straightened(
     back = np.eye(len(free)) - turn
     velocity = (sample.displacement[part] / step)[..., None]
     straight = back @ (back @ velocity) + 4 * turn / step[..., None] @ half[..., None]
-    return straight[..., 0] / speed
+    return straight[..., 0] / speed, 2 * np.linalg.slogdet(back)[1]
 
 
 def _regress_drift(
