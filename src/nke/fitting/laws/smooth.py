@@ -215,7 +215,8 @@ class SmoothFamily(Family):
         """Whether no further form is to be tried: not where it diverges, nor where constant noise is not enough."""
         if trial.fit is None or trial.comparison.diverges:
             return False
-        return trial.candidate.form.noise != "constant" or trial.fit.passes("noise")
+        noise = trial.fit.score_tests["noise"]
+        return trial.candidate.form.noise != "constant" or noise.nats < 2 * noise.chance  # the evidence decides
 
     def _forms(self, problem: Problem) -> Iterator[tuple[str, int]]:
         """Forms of the noise and highest powers: constant noise first where the regression may mistake it."""
@@ -229,14 +230,17 @@ class SmoothFamily(Family):
         yield noises[-1], 1  # without higher powers, where with them it diverges in simulation
 
     def compare(self, fit: LawFit, search: "Search") -> Comparison:
-        """Takes a law that does not diverge and predicts held-out transitions better than the law so far."""
+        """Takes a law that does not diverge and has more evidence than the law so far.
+
+        Where that was fitted to other transitions, it must predict held-out ones better.
+        """
         sample = search.problem.initial.sample
         away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules)
         if search.best is None:
             return Comparison(not away, diverges=away)
-        gain, better = fit.gain_over(search.best), False
-        if isinstance(search.best, PolynomialFit) and isinstance(fit, SmoothFit) and search.best.fitted == fit.fitted:
-            better = fit.evidence > search.best.evidence + search.problem.rules.evidence_gain
+        gain, best = fit.gain_over(search.best), search.best
+        if isinstance(fit, SmoothFit) and isinstance(best, PolynomialFit | SmoothFit) and best.fitted == fit.fitted:
+            better = fit.evidence > best.evidence + search.problem.rules.evidence_gain
         else:
             better = gain.value > 0
         return Comparison(not away and better, gain, away)
@@ -257,8 +261,8 @@ class SmoothFamily(Family):
                 "Is a smooth law better?",
                 ("yes" if taken else "no") + (f": {trial.failure}" if trial.failure else ""),
                 {str(one.candidate): _evidence(one) for one in search.trials},
-                "taken where it predicts held-out transitions better and does not diverge in simulation; its penalties "
-                "by evidence",
+                f"taken where its evidence is {search.problem.rules.evidence_gain:g} nats ahead and it does not "
+                "diverge in simulation; its penalties by evidence",
                 "smooth",
             )
         ]
