@@ -254,12 +254,11 @@ class SmoothFamily(Family):
         """Says what the smooth law gained."""
         if not search.trials:
             return []
-        trial = search.trials[-1]
-        taken = trial.comparison.accepted
+        taken, last = any(trial.comparison.accepted for trial in search.trials), search.trials[-1]
         return [
             Decision(
                 "Is a smooth law better?",
-                ("yes" if taken else "no") + (f": {trial.failure}" if trial.failure else ""),
+                "yes" if taken else "no" + (f": {last.failure}" if last.failure else ""),
                 {str(one.candidate): _evidence(one) for one in search.trials},
                 f"taken where its evidence is {search.problem.rules.evidence_gain:g} nats ahead and it does not "
                 "diverge in simulation; its penalties by evidence",
