@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from threadpoolctl import threadpool_limits
 
 from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_useless_groups
 from nke.fitting.initial_moments import TransitionSample
@@ -76,6 +77,7 @@ class SmoothRegression:
     kernel_gain: float
 
     @classmethod
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def of(
         cls,
         sample: TransitionSample,
