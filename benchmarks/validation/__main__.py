@@ -14,6 +14,7 @@ from benchmarks.validation import (
     gas_learned,
     jump_rule,
     long_path,
+    networks,
     nonpolynomial,
     reading,
     recovery,
@@ -39,9 +40,14 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "gas-learned": (gas_learned.main, "the rarefied gas as it is learned"),
     "reading": (reading.main, "how long nke.read takes beside pandas"),
     "nonpolynomial": (nonpolynomial.main, "systems whose laws are no polynomials; has options, see its --help"),
+    "networks": (networks.main, "networks on the paper's systems; has options, see its --help"),
     "budget": (budget.main, "what a fit costs beside Euler–Maruyama's; has options, see its --help"),
 }
-WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {"nonpolynomial": nonpolynomial.main, "budget": budget.main}
+WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
+    "nonpolynomial": nonpolynomial.main,
+    "networks": networks.main,
+    "budget": budget.main,
+}
 
 
 def main(arguments: list[str]) -> None:

@@ -31,6 +31,18 @@ def test_a_step_ten_times_too_coarse(step, coarse):
     assert (decision.evidence["median relative change of the drift over a step"] > RULES.coarse_step) == coarse
 
 
+def test_states_in_which_the_drift_turns_too_fast_are_named():
+    """x' = −2 + 52 e^{−x/0.05} for x > 0: at a step of 0.05 the drift changes by more than itself for x < 0.14 only."""
+    generator = Generator(Advection(lambda x: -2 + 52 * jnp.exp(-x / 0.05)), Diffusion(lambda x: jnp.eye(1)))
+    model = nke.Model(generator, Coordinates(np.zeros(1), np.ones(1), 1.0), 0.05, ("level",), ("",))
+    x = np.linspace(0.0, 3.0, 301)
+    data = nke.Trajectories(np.stack([x, x], axis=1)[..., None], 0.05, names=["level"])
+    with pytest.warns(UserWarning, match=r"too coarse in [\d.]+% of the transitions, those from level 0"):
+        decision = step_decision(model, data.transitions(), RULES)
+    assert decision.answer.startswith("not everywhere: too coarse at level 0.")
+    assert decision.evidence["median relative change of the drift over a step"] < 0.01
+
+
 def jumping_model(data: nke.Trajectories, size: float, rate: float) -> nke.Model:
     """Jumps of one size over noise of one per step, at one rate per unit of the coordinates of training."""
     network = JumpNetwork(jnp.full(1, size), jnp.eye(1), rate, 1, 8, 1, key=jax.random.key(0))

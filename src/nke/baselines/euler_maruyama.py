@@ -81,6 +81,7 @@ class EulerMaruyama:
         return Likelihood(
             noise="diagonal",
             networks=True,
+            polish=False,
             width=self.width,
             depth=self.depth,
             held_out=self.held_out,

@@ -19,6 +19,7 @@ from nke.fitting.form import ModelForm
 from nke.fitting.initial_networks import InitialModel, NetworkOptions
 from nke.fitting.rules import SelectionRules
 from nke.fitting.score_test import ScoreTest
+from nke.fitting.stochastic import Schedule
 from nke.fitting.training import Trainer
 from nke.operators import ForwardPacket, Generator, TransitionRule, trainable
 
@@ -51,6 +52,15 @@ class SearchOptions(NetworkOptions, Protocol):
     @property
     def networks(self) -> bool | None:
         """Whether to take networks; None: where they are needed."""
+
+    @property
+    def polish(self) -> bool:
+        """Whether networks start at a polynomial law and end with Newton's method."""
+        ...
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """Length and speed of the training; None: until it gains no more."""
 
     @property
     def rule(self) -> TransitionRule:
@@ -174,6 +184,10 @@ def parameter_count(generator: Generator) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(generator, trainable(generator))))
 
 
+class Unsuitable(Exception):  # noqa: N818 - no error: a search goes on with other candidates
+    """A candidate that a cheap test ruled out before it was fitted in full; the text says why."""
+
+
 class Candidate(abc.ABC):
     """One law that may be fitted: it knows how it starts, how it is fitted, how many parameters it has, its name."""
 
@@ -189,6 +203,7 @@ class Candidate(abc.ABC):
 
         Raises:
             DivergenceError: If its likelihood has no maximum, or training became NaN or infinite.
+            Unsuitable: If a cheap test rules it out.
         """
 
     def __str__(self) -> str:

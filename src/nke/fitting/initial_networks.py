@@ -149,14 +149,32 @@ class InitialModel:
             self._smooth[key] = found
         return self._smooth[key]
 
-    @property
-    def turns_fast(self) -> bool:
-        """Whether the drift typically changes so much over a step that the regression may take it for noise."""
+    @cached_property
+    def drift_change(self) -> float:
+        """Median relative change of the drift over a step, by a smooth regression."""
         drift, sample = self.smooth_regression(self.rules.most_degree, False), self.sample
         now = drift.speed * drift.drift(sample.x)
         ahead = drift.speed * drift.drift(sample.visible_ahead(sample.states, sample.step[:, None] * now))
         change = np.linalg.norm(ahead - now, axis=1) / np.maximum(np.linalg.norm(now, axis=1), 1e-300)
-        return bool(np.median(change) > self.rules.fast_drift_change)
+        return float(np.median(change))
+
+    @property
+    def needs_kernels(self) -> bool:
+        """Whether a smooth regression is so far ahead of powers of the state that no polynomial law can be chosen."""
+        smooth, sample = self.smooth_regression(self.rules.most_degree, False), self.sample
+        if smooth.kernel_gain < 10 * self.rules.lack_of_fit_nats:
+            return False
+        if not self.likelier_regression.within_model_validity(sample.states, sample.step).all():
+            return False  # kernels may gain where the step is too coarse for any law
+        # Noise in proportion to a state that changes its sign is no smooth function.
+        simple = self.residual_moments.log_prob(self.regression("constant").residual(), self.sample.step)
+        ahead = np.clip(smooth.log_densities(self.sample) - simple, -5.0, 5.0)  # so that jumps decide nothing
+        return float(ahead.mean()) > self._relative_gain
+
+    @property
+    def turns_fast(self) -> bool:
+        """Whether the drift typically changes so much over a step that the regression may take it for noise."""
+        return self.drift_change > self.rules.fast_drift_change
 
     def jump_network(self, key: PRNGKeyArray) -> tuple[JumpNetwork, int]:
         """Builds jumps that are alike everywhere, and how many of a step to tell apart."""

@@ -49,9 +49,12 @@ class Likelihood:
             proportion to it, jumps alike everywhere) and a smooth one (powers and kernels, penalised) show lack of fit,
             and for the drift only where a polynomial beside the other networks does; True takes them in any case,
             False in none.
+        polish: Whether networks start at a polynomial law and end with Newton's method for their last layers, under
+            penalties by evidence; False trains them by stochastic gradients alone.
         rule: The discrete model of one step.
-        schedule: Length and speed of the training; None: 1000 steps per coordinate, at most 3000, and with little data
-            down to a third of that, at least 600. One of your own replaces all of it, weight decay and patience too.
+        schedule: Length and speed of the training; None: rounds that grow from a quarter of 1000 steps per coordinate
+            (at most 3000, and with little data down to a third of that, at least 600) to four times as many, until one
+            gains nothing. One of your own replaces all of it, weight decay and patience too, and is one round.
         rules: Thresholds by which the fit decides what is left open above.
 
     Raises:
@@ -73,6 +76,7 @@ class Likelihood:
     kinetic: Mapping[str, str] | None = None
     invariant: Sequence[str] = ()
     networks: bool | None = None
+    polish: bool = True
     rule: TransitionRule = field(default_factory=ForwardPacket)
     schedule: Schedule | None = None
     rules: SelectionRules = field(default_factory=SelectionRules, repr=False)

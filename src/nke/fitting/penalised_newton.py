@@ -5,7 +5,7 @@ evidence and the parameters under them are known (``evidence.py``). One step goe
 the likelihood as it is there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -21,7 +21,8 @@ from nke.fitting.batches import Steps
 from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_useless_groups
 from nke.fitting.newton import BATCH, ParameterVector
 from nke.fitting.optimiser import Optimised, Outcome
-from nke.operators import TransitionRule
+from nke.fitting.packet_scores import PacketScores
+from nke.operators import ForwardPacket, TransitionRule
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class PenalisedParameters:
         precisions: λ of every group.
         blocks: Parameters that are stepped together; between blocks the information is taken for zero.
         constants: Parameters of functions that do not depend on the state, by the coefficient that they belong to.
+        linear: The same law as one that is linear in its parameters, whose scores need no compiled program; None where
+            it is not.
     """
 
     vector: ParameterVector
@@ -41,6 +44,7 @@ class PenalisedParameters:
     precisions: Float[np.ndarray, " g"]
     blocks: tuple[Int[np.ndarray, " _"], ...]
     constants: dict[str, Int[np.ndarray, " _"]] = field(default_factory=dict)
+    linear: PacketScores | None = None
 
     @property
     def precision(self) -> Float[np.ndarray, " p"]:
@@ -148,7 +152,7 @@ class PenalisedNewton:
             if not dropped.any() and whole and gained < self.tolerance:
                 outcome = Outcome.CONVERGED
                 break
-        return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now)))
+        return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now, len(data.step))))
 
 
 def _active(at: PenalisedParameters, now: PenalisedSums):
@@ -184,8 +188,8 @@ def _under_penalties(at: PenalisedParameters, now: PenalisedSums) -> PenalisedPa
     return replace(at, vector=at.vector.at(values))
 
 
-def expected_gain(at: PenalisedParameters, now: PenalisedSums) -> float:
-    """Computes what a step with the present penalties would gain by the quadratic approximation.
+def penalised(at: PenalisedParameters, now: PenalisedSums) -> float:
+    """Computes the penalised log density, log p(data | θ) − θᵀΛθ/2.
 
     Args:
         at: Parameters with their penalties.
@@ -194,23 +198,27 @@ def expected_gain(at: PenalisedParameters, now: PenalisedSums) -> float:
     Returns:
         Nats.
     """
-    slope = now.gradient - at.precision * at.vector.values
-    return float(slope @ (_under_penalties(at, now).vector.values - at.vector.values) / 2)
+    return now.value - at.penalty(at.vector.values)
 
 
-def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:
+def laplace_evidence(at: PenalisedParameters, now: PenalisedSums, count: int) -> float:
     """Computes log p(data | θ̂) − θ̂ᵀΛθ̂/2 − ½ log |I + Λ^{−½}HΛ^{−½}|.
+
+    Parameters that belong to no group have the prior of as much information as one transition has of them, so that each
+    costs about ½ log n, as a parameter of a polynomial law does: all laws are on one scale.
 
     Args:
         at: Parameters at their maximum, with their penalties.
         now: The sums there.
+        count: The number n of transitions.
 
     Returns:
         The log evidence.
     """
-    evidence = now.value - at.penalty(at.vector.values)
+    evidence = penalised(at, now)
     for block, information in _active(at, now):
-        scale = 1 / np.sqrt(at.precision[block])
+        alone = np.maximum(np.diag(information), np.finfo(float).tiny) / count
+        scale = 1 / np.sqrt(np.where(at.groups[block] < 0, alone, at.precision[block]))
         evidence -= np.linalg.slogdet(np.eye(len(block)) + scale[:, None] * information * scale)[1] / 2
     return float(evidence)
 
@@ -273,8 +281,16 @@ def examined(
     return values, dict(zip(at.constants, np.split(scores, ends[:-1], axis=1), strict=True))
 
 
-def _batches(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Iterator[list[Array]]:
+def _batches(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Iterator[Sequence[Array | np.ndarray]]:
+    """Log densities, scores by the constants, and the sums: value, gradient, information of every block."""
     vector, count = at.vector, len(data.step)
+    if at.linear is not None and isinstance(rule, ForwardPacket):
+        constants = np.concatenate([np.zeros(0, int), *at.constants.values()])
+        for value, score in at.linear.batches(rule, vector.values, data):
+            parts = (score[:, block] for block in at.blocks)
+            information = [part.T @ part for part in parts]
+            yield value, score[:, constants], value.sum(), score.sum(axis=0, dtype=np.float64), *information
+        return
     trained, blocks = vector.arrays(), [jnp.asarray(block) for block in at.blocks]
     constants = jnp.asarray(np.concatenate([np.zeros(0, int), *at.constants.values()]))
     arrays = [np.asarray(a) for a in data]

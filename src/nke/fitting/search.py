@@ -3,7 +3,7 @@
 from typing import Any
 
 from nke.errors import DivergenceError
-from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
 from nke.fitting.decisions import Decision
 from nke.fitting.laws.networks import NetworkFamily
 from nke.fitting.laws.polynomial import PolynomialFamily
@@ -58,7 +58,7 @@ class Search:
     def _try(self, candidate: Candidate, family: Family) -> Trial:
         try:
             fit = candidate.fit(self.problem)
-        except DivergenceError as error:
+        except (DivergenceError, Unsuitable) as error:
             return Trial(candidate, None, Comparison(False), str(error))
         comparison = family.compare(fit, self)
         if comparison.accepted:

@@ -41,7 +41,8 @@ class KernelGroup(NamedTuple):
         """Computes the principal functions of states."""
         columns = list(self.columns)
         root = np.sqrt(self.precisions[0, columns])
-        return _kernel(x[:, columns] * root, self.centres[:, columns] * root) @ self.projection
+        at, centres = (x[:, columns] * root).astype(x.dtype), (self.centres[:, columns] * root).astype(x.dtype)
+        return _kernel(at, centres) @ self.projection.astype(x.dtype)
 
 
 class GroupSize(NamedTuple):
@@ -155,9 +156,9 @@ class FeatureSet:
         return self.degree - 1 + len(self.kernels)
 
     def design(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n f"]:
-        """Computes all features of states."""
+        """Computes all features of states, in their precision."""
         columns = [
-            np.ones((len(x), 1)),
+            np.ones((len(x), 1), x.dtype),
             np.asarray(monomials(x, self.degree, self.pairs)),
             *(k.features(x) for k in self.kernels),
         ]
@@ -228,8 +229,8 @@ def _principal_functions(
 
 
 def _kernel(x: Float[np.ndarray, "n k"], centres: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "n m"]:
-    square = (x**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2 * x @ centres.T
-    return np.exp(-np.maximum(square, 0.0) / 2)
+    square = sum((x[:, i, None] - centres[:, i]) ** 2 for i in range(x.shape[1]))  # exact also far from zero
+    return np.exp(square / -2)
 
 
 def _inverse_root(kernel: Float[np.ndarray, "m m"], rounding: float = 1e-6) -> Float[np.ndarray, "m k"]:

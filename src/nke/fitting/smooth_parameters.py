@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from nke.fitting.batches import float32
 from nke.fitting.newton import ParameterVector
+from nke.fitting.packet_scores import LinearFunctions, PacketScores
 from nke.fitting.penalised_newton import PenalisedParameters
 from nke.fitting.smooth_basis import FeatureSet
 from nke.fitting.smooth_regression import Functions, SmoothRegression
@@ -73,18 +74,24 @@ def smooth_parameters(
         functions = Functions(jumps, rates.table, start, np.zeros(len(start)))
         bodies["jumps"] = (rates, vector.places.jump_network.mlp, functions)
     groups, precisions, blocks, constants = np.full(len(vector.values), -1), np.zeros(0), [], {}
+    linear: list[LinearFunctions] = []
     for name, (body, places, functions) in bodies.items():
-        at, row = places.weights.astype(int), np.argmax(body.rows.value, axis=0)
+        at, row = places.weights.astype(int), np.argmax(np.asarray(body.rows.value), axis=0)
         own = functions.features.groups[np.asarray(body.columns)]
         groups[at] = np.where(own < 0, -1, len(precisions) + row * functions.features.count + own)
         precisions = np.concatenate([precisions, functions.precisions.ravel()])
         blocks += [at] if len(at) <= MOST_TOGETHER else [at[row == i] for i in range(len(functions.weights))]
         constants[name] = at[np.asarray(body.columns) == 0]
+        scale = regression.speed if name == "drift" else np.ones(len(functions.weights))
+        linear.append(LinearFunctions(functions.features, row, np.asarray(body.columns), at, scale))
     if "jumps" in bodies:
         jump = vector.places.jump_network
         shapes = [a.astype(int).ravel() for a in (jump.means, jump.factors)]
         blocks[-1], constants["jumps"] = (np.concatenate([part, *shapes]) for part in (blocks[-1], constants["jumps"]))
-    return PenalisedParameters(vector, groups, precisions, tuple(blocks), constants)
+    scores = None
+    if generator.jump is None:
+        scores = PacketScores(linear[0], linear[1], regression.start, generator.constraint)
+    return PenalisedParameters(vector, groups, precisions, tuple(blocks), constants, scores)
 
 
 def _used(functions: Functions) -> Bool[np.ndarray, "o f"]:

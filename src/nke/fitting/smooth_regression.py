@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_useless_groups
 from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.packet_scores import lower_factors
 from nke.fitting.smooth_basis import FeatureSet, group_sizes
 
 
@@ -65,7 +66,7 @@ class SmoothRegression:
         start: The constant factor that they refer to.
         residual: Displacements without the drift.
         jump: The same where a jump came halfway, so that half of the drift is that of the state it led to.
-        kernel_gain: Nats of evidence that kernels gain over powers alone, in the drift.
+        kernel_gain: Nats of evidence that kernels gain over powers alone in the drift, over all transitions.
     """
 
     drift: Functions
@@ -131,7 +132,7 @@ class SmoothRegression:
         residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
         landed = sample.visible_ahead(sample.states, sample.displacement)
         jump = sample.displacement - sample.step[:, None] * speed * (drift(sample.x) + drift(landed)) / 2
-        return cls(drift, speed, noise, start, residual, jump, gain)
+        return cls(drift, speed, noise, start, residual, jump, gain * len(sample.x) / len(part))
 
     def noise_deviation(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n r"]:
         """Computes the standard deviation of the noise of each coordinate per root of time."""
@@ -151,7 +152,7 @@ class SmoothRegression:
         ahead = sample.visible_ahead(sample.states, half)
         target, log_stretch = _straightened(sample, part, self.drift, self.speed, half)
         rest = (target - self.drift(ahead)) * self.speed * np.sqrt(sample.step)[:, None]
-        factor = self.start @ _lower(self.noise(ahead), len(self.start))
+        factor = self.start @ lower_factors(self.noise(ahead), len(self.start))
         white = np.linalg.solve(factor, rest[..., None])[..., 0]
         logs = np.log(np.abs(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
         gaussian = -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * sample.step) / 2
@@ -305,13 +306,4 @@ def _covariance(rest: Float[np.ndarray, "t r"], calm: Float[np.ndarray, " t"]) -
 
 def _deviation(entries: Float[np.ndarray, "t n"], start: Float[np.ndarray, "r r"]) -> Float[np.ndarray, "t r"]:
     """Standard deviations of the noise of each coordinate."""
-    return np.linalg.norm(start @ _lower(entries, len(start)), axis=-1)
-
-
-def _lower(entries: Float[np.ndarray, "t n"], r: int) -> Float[np.ndarray, "t r r"]:
-    """Lower factors from their entries, of which the diagonal ones are logarithms."""
-    lower, (i, j) = np.zeros((len(entries), r, r)), np.tril_indices(r)
-    lower[:, i, j] = entries
-    diagonal = np.arange(r)
-    lower[:, diagonal, diagonal] = np.exp(np.clip(lower[:, diagonal, diagonal], -5, 5))
-    return lower
+    return np.linalg.norm(start @ lower_factors(entries, len(start)), axis=-1)

@@ -93,7 +93,15 @@ class Trainer:
         self._key, key = jax.random.split(self._key)
         return key
 
-    def train(self, name: str, loss: Loss, start: Any, data: tuple[Blocks, Blocks], trial: int | None = None) -> Any:
+    def train(
+        self,
+        name: str,
+        loss: Loss,
+        start: Any,
+        data: tuple[Blocks, Blocks],
+        trial: int | None = None,
+        steps: int | None = None,
+    ) -> Any:
         """Minimises a loss over blocks.
 
         Args:
@@ -102,6 +110,7 @@ class Trainer:
             start: Parameters to begin with.
             data: Blocks to train on and held out.
             trial: Steps of a short run.
+            steps: Steps of a run in full; None: those of the schedule.
 
         Returns:
             The parameters that were kept.
@@ -119,7 +128,9 @@ class Trainer:
             >>> round(float(trainer.train("line", loss, line, (blocks, blocks)).skip.weight[0, 0]), 2)
             2.0
         """
-        schedule = self.schedule if trial is None else replace(self.schedule, steps=min(trial, self.schedule.steps))
+        schedule = replace(self.schedule, steps=steps or self.schedule.steps)
+        if trial is not None:
+            schedule = replace(schedule, steps=min(trial, schedule.steps))
         optimiser = StochasticGradient(
             schedule,
             self.key(),

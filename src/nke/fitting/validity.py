@@ -4,6 +4,7 @@ import warnings
 
 import jax
 import numpy as np
+from jaxtyping import Float
 
 from nke.data import Transitions
 from nke.fitting.batches import float32
@@ -16,32 +17,57 @@ from nke.model.batched import relative_changes
 def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Decision:
     """Decides whether the step is short enough, by how much the learned drift changes over it.
 
+    Where the drift turns within a step, typically or in some part of the states only, what is learned there is an
+    average over the step, and what it misses looks like noise.
+
     Args:
         model: The law.
         part: Held-out transitions.
         rules: What is too coarse.
 
     Returns:
-        The decision; it warns where the step is too coarse.
+        The decision; it warns where the step is too coarse, and says in which states.
     """
     to, key = model.coordinates, jax.random.key(0)
     _, by_drift = relative_changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
-    change = float(np.median(by_drift))
-    coarse = change > rules.coarse_step
-    if coarse:
+    change, turned = float(np.median(by_drift)), np.asarray(by_drift) > rules.most_drift_change
+    share, answer = float(turned.mean()), "yes"
+    if change > rules.coarse_step:
+        answer = "no"
         warnings.warn(
             f"the step of the data is too coarse: over one step the drift typically changes by {change:.0%}, so what "
             "is learned is an average over the step; record with a shorter one",
             UserWarning,
             stacklevel=2,
         )
+    elif share > rules.coarse_share:
+        places = _range_of(model.names, part.x[turned])
+        answer = f"not everywhere: too coarse at {places}"
+        warnings.warn(
+            f"the step of the data is too coarse in {share:.1%} of the transitions, those from {places}: there the "
+            "drift changes by more than its own size within one step, so that drift and noise are averages over it and "
+            "not to be trusted; record with a shorter step",
+            UserWarning,
+            stacklevel=2,
+        )
     return Decision(
         "Is the step of the data short enough?",
-        "no" if coarse else "yes",
-        {"step": model.step, "median relative change of the drift over a step": change},
-        f"yes while the drift changes by no more than {rules.coarse_step:.0%}",
+        answer,
+        {
+            "step": model.step,
+            "median relative change of the drift over a step": change,
+            f"share of transitions over which it changes by more than {rules.most_drift_change:.0%}": share,
+        },
+        f"yes while the drift typically changes by no more than {rules.coarse_step:.0%}, and by more than "
+        f"{rules.most_drift_change:.0%} in no more than {rules.coarse_share:.0%} of the transitions",
         "step",
     )
+
+
+def _range_of(names: tuple[str, ...], x: Float[np.ndarray, "n d"]) -> str:
+    """Where most of some states lie, coordinate by coordinate."""
+    low, high = np.quantile(x, [0.1, 0.9], axis=0)
+    return ", ".join(f"{name} {a:.3g} to {b:.3g}" for name, a, b in zip(names, low, high, strict=True))
 
 
 def jump_decisions(model: Model, part: Transitions, rules: SelectionRules) -> list[Decision]:

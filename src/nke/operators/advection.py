@@ -69,10 +69,10 @@ class Advection(Operator):
         h = step / self.flow_steps
 
         def advance(_, x):
-            k1 = _tamed(h * self.drift(x), x)
-            k2 = _tamed(h * self.drift(x + k1 / 2), x)
-            k3 = _tamed(h * self.drift(x + k2 / 2), x)
-            k4 = _tamed(h * self.drift(x + k3), x)
+            k1 = tamed(h * self.drift(x), x)
+            k2 = tamed(h * self.drift(x + k1 / 2), x)
+            k3 = tamed(h * self.drift(x + k2 / 2), x)
+            k4 = tamed(h * self.drift(x + k3), x)
             return x + (k1 + 2 * k2 + 2 * k3 + k4) / 6
 
         if self.flow_steps == 1:
@@ -114,10 +114,22 @@ class Advection(Operator):
         return self.flow(x, step)
 
 
-def _tamed(shift: Float[Array, " d"], x: Float[Array, " d"]) -> Float[Array, " d"]:
+def tamed(shift: Float[Array, " d"], x: Float[Array, " d"]) -> Float[Array, " d"]:
     """A pull back towards the data is at most ``LEAP`` long: one that grows faster than x would overshoot and diverge.
 
     A drift that leads away is left alone: where its path becomes infinite, that is the model's own doing.
+
+    Args:
+        shift: The way that the drift would go in a step.
+        x: The state.
+
+    Returns:
+        The way, shortened.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> nke.operators.advection.tamed(jnp.array([100.0]), jnp.array([1.0])).tolist()
+        [100.0]
     """
     length = jnp.sqrt(jnp.sum(shift**2) + jnp.finfo(shift.dtype).tiny)
     return shift * jnp.where(jnp.sum(shift * x) < 0, jnp.minimum(1.0, LEAP / length), 1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import nke
 from nke.errors import DivergenceError
-from nke.fitting import Estimate, Trainer
+from nke.fitting import Estimate, FitResult, Trainer
 from nke.operators import ConstantFactor
 from nke.systems import OrnsteinUhlenbeck
 from quick_fits import QUICK, euler_maruyama, one_sided_jumps
@@ -18,6 +18,16 @@ ASKED = replace(QUICK, networks=True)
 @pytest.fixture(scope="module")
 def recorded() -> nke.Trajectories:
     return OrnsteinUhlenbeck().simulate(64, seed=1)
+
+
+@pytest.fixture(scope="module")
+def linear(recorded) -> FitResult:
+    return nke.fit(recorded, replace(QUICK, networks=False), jumps=False)
+
+
+@pytest.fixture(scope="module")
+def one_sided_networks() -> FitResult:
+    return nke.fit(one_sided_jumps(), replace(ASKED, noise="constant"), jumps=True)
 
 
 def test_are_taken_where_a_polynomial_law_shows_lack_of_fit(network_fit):
@@ -40,8 +50,29 @@ def test_the_rate_of_jumps_is_found(network_fit):
     assert network_fit.model.jump_rate(left).mean() < 0.8
 
 
-def test_constant_noise_is_chosen_for_additive_noise_and_the_evidence_is_told(recorded):
+def test_networks_that_are_asked_for_start_at_a_polynomial_and_stay_there_if_it_is_right(recorded, linear):
+    """dx = −x dt + dW: no training predicts better than the straight line, and all hidden units have weight zero."""
     result = nke.fit(recorded, ASKED, jumps=False)
+    assert result.form.networks
+    assert result.decision("networks").evidence["weights of hidden units in drift"] == 0
+    assert [curve.kind for curve in result.history.values()] == ["training"]  # no short runs: the form is known
+    x = np.linspace(-1, 1, 5)[:, None]
+    np.testing.assert_allclose(result.model.drift(x), linear.model.drift(x), rtol=1e-4)
+    np.testing.assert_allclose(result.model.diffusion(x), linear.model.diffusion(x), rtol=1e-4)
+
+
+def test_networks_learn_what_a_polynomial_misses(one_sided_networks):
+    """Jumps on the right alone: the rate has hidden units, of weights by evidence; the drift −x needs none."""
+    evidence = one_sided_networks.decision("networks").evidence
+    assert evidence["weights of hidden units in jumps"] > 0
+    x = np.array([[-1.0], [1.0]])
+    left, right = one_sided_networks.model.jump_rate(x)
+    assert left < 0.6 < 2 < right
+    np.testing.assert_allclose(one_sided_networks.model.drift(x)[:, 0], [1, -1], atol=0.25)
+
+
+def test_constant_noise_is_chosen_for_additive_noise_and_the_evidence_is_told(recorded):
+    result = nke.fit(recorded, replace(ASKED, polish=False), jumps=False)
     assert result.form.noise == "constant"
     [(forms, compared)] = result.decision("noise").evidence.items()
     [gain] = compared.values()

@@ -167,9 +167,14 @@ class PolynomialFamily(Family):
     def propose(self, search: "Search") -> Iterator[PolynomialLaw]:
         """Yields laws of higher degree only where the drift shows lack of fit."""
         problem, before = search.problem, None
-        if problem.options.networks:
+        options = problem.options
+        if options.networks and not options.polish:
             return
-        forms = problem.initial.polynomial_forms(problem.options.noise)
+        # Networks for noise of any form start at constant noise.
+        asked = "constant" if options.networks and options.noise in ("plain", "diagonal") else options.noise
+        forms = problem.initial.polynomial_forms(asked)
+        if forms and options.noise is None and not options.networks and problem.initial.needs_kernels:
+            return
         # Sub-steps cost no parameters, so they come before a higher degree.
         for form in [replace(simple, substeps=n) for simple in forms for n in self._substeps(simple, problem)]:
             best = search.best

@@ -4,17 +4,16 @@ The regression of ``smooth_regression.py`` gives the start and the features; New
 density as for every law (``penalised_newton.py``) gives the law and its posterior covariance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
 from nke.errors import DivergenceError
-from nke.fitting.batches import Steps, float32
-from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial
+from nke.fitting.batches import Steps
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
 from nke.fitting.decisions import Decision
 from nke.fitting.form import ModelForm
 from nke.fitting.laws.polynomial import PolynomialFit
@@ -25,23 +24,22 @@ from nke.fitting.penalised_newton import (
     PenalisedParameters,
     PenalisedSums,
     examined,
-    expected_gain,
+    penalised,
     posterior_covariance,
-    sums,
 )
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
 from nke.fitting.stability import diverges
-from nke.model.batched import relative_changes
 from nke.operators import Generator, PoissonJump, SmoothDrift
 
 if TYPE_CHECKING:
     from nke.fitting.search import Search
 
 BASIS = "powers and kernels"
-APPROACH = PenalisedNewton(iterations=4, tolerance=2.0, penalties=False)  # over few transitions
+APPROACH = PenalisedNewton(iterations=6, tolerance=0.1, penalties=False)  # over few transitions
 FINAL = PenalisedNewton()
+FAST = 0.1  # median relative change of the drift over a sub-step, with which the search for their number starts
 
 
 @dataclass(frozen=True)
@@ -73,9 +71,11 @@ class SmoothLaw(Candidate):
 
     Attributes:
         form: Its noise, highest power and sub-steps.
+        doubted: Whether the regression says that its noise is too simple: then it is dropped as soon as that shows.
     """
 
     form: ModelForm
+    doubted: bool = False
 
     def initial(self, problem: Problem) -> Generator:
         """Starts at the regression."""
@@ -92,48 +92,56 @@ class SmoothLaw(Candidate):
         return smooth_parameters(smooth_generator(regression, jump, initial.constraint), regression, features)
 
     def fit(self, problem: Problem) -> SmoothFit:
-        """Maximises the penalised likelihood, with more sub-steps where these raise the evidence."""
-        trainer, form = problem.trainer, self.form
+        """Maximises the penalised likelihood, with as many sub-steps as raise it."""
+        trainer = problem.trainer
         with trainer.clock("smooth regression"):
             at = self._start(problem)
         some = problem.data.sample(problem.rules.averaged_transitions)
         advance = trainer.run.progress("Newton's method, smooth law", APPROACH.iterations + FINAL.iterations)
         with trainer.clock("Newton's method"):
-            if problem.open_substeps:
-                while drift_change(at.vector.generator, form, problem) > 2 * problem.rules.fast_drift_change:
-                    form = replace(form, substeps=2 * form.substeps)
-            found = self._maximum(at, form, problem, some, advance)
-            while (
-                problem.open_substeps
-                and drift_change(found.parameters.vector.generator, form, problem) > problem.rules.fast_drift_change
-                and self._promising(found, form, problem, len(some.step))
-            ):
-                finer = replace(form, substeps=2 * form.substeps)
-                refined = self._maximum(found.parameters, finer, problem, some, advance)
-                if refined.evidence.evidence < found.evidence.evidence + problem.rules.evidence_gain:
-                    break
-                found, form = refined, finer
+            at, form = self._approach(at, problem, len(some.step), advance)
+            if self.doubted:
+                self._confirm(at, form, problem)
+            found = FINAL.run(problem.transition_rule(form), at, some, advance)
+            if found.outcome is Outcome.NOT_FINITE:
+                raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
             return self._examine(found, form, problem, some)
 
-    def _maximum(
-        self, start: PenalisedParameters, form: ModelForm, problem: Problem, some: Steps, advance
-    ) -> Optimised[PenalisedSums]:
-        """The maximum over all transitions, from that over a part of them where there are many more."""
-        rule, few = problem.transition_rule(form), problem.data.sample(2 * BATCH)
-        if 2 * len(few.step) < len(some.step):
-            near = APPROACH.run(rule, start, few, advance)
-            start = start if near.outcome is Outcome.NOT_FINITE else near.parameters
-        found = FINAL.run(rule, start, some, advance)
-        if found.outcome is Outcome.NOT_FINITE:
-            raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
-        return found
+    def _approach(
+        self, at: PenalisedParameters, problem: Problem, count: int, advance: Callable[[int], None]
+    ) -> tuple[PenalisedParameters, ModelForm]:
+        """Comes near the maximum over few transitions, sub-steps being doubled while these gain.
 
-    def _promising(self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, count: int) -> bool:
-        """Whether twice as many sub-steps gain likelihood over one batch, in proportion to all transitions."""
-        finer, batch = replace(form, substeps=2 * form.substeps), problem.data.sample(BATCH)
-        now, then = (sums(problem.transition_rule(f), found.parameters, batch) for f in (form, finer))
-        gain = then.value - now.value + expected_gain(found.parameters, then) - expected_gain(found.parameters, now)
-        return gain * count / len(batch.step) > problem.rules.evidence_gain
+        Args:
+            at: The parameters by regression.
+            problem: Transitions and rules.
+            count: How many transitions the law will be fitted to.
+            advance: Callback that receives the number of steps taken.
+
+        Returns:
+            The parameters, and the form with its sub-steps.
+        """
+        form, few = self.form, problem.data.sample(2 * BATCH)
+        most = problem.rules.most_substeps if problem.open_substeps else form.substeps
+        while 2 * form.substeps <= most and problem.initial.drift_change > 2 * form.substeps * FAST:
+            form = replace(form, substeps=2 * form.substeps)
+        near = APPROACH.run(problem.transition_rule(form), at, few, advance)
+        at = at if near.outcome is Outcome.NOT_FINITE else near.parameters
+        while 2 * form.substeps <= most and near.outcome is not Outcome.NOT_FINITE:
+            finer = replace(form, substeps=2 * form.substeps)
+            then = APPROACH.run(problem.transition_rule(finer), at, few, advance)
+            gain = penalised(then.parameters, then.evidence) - penalised(near.parameters, near.evidence)
+            if not gain * count / len(few.step) > problem.rules.substep_gain:
+                break
+            near, at, form = then, then.parameters, finer
+        return at, form
+
+    def _confirm(self, at: PenalisedParameters, form: ModelForm, problem: Problem) -> None:
+        """Ends the fit where few transitions show already that the noise is too simple."""
+        few = problem.data.sample(2 * BATCH)
+        test = _score_tests(examined(problem.transition_rule(form), at, few)[1], few, problem)["noise"]
+        if not test.passed:
+            raise Unsuitable(f"lack of fit of the noise of {test.nats:.0f} nats over {len(few.step)} transitions")
 
     def _examine(self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, some: Steps) -> SmoothFit:
         at, rule = found.parameters, problem.transition_rule(form)
@@ -154,25 +162,6 @@ class SmoothLaw(Candidate):
             len(some.step),
             covariance,
         )
-
-
-def drift_change(generator: Generator, form: ModelForm, problem: Problem) -> float:
-    """Computes the median relative change of the drift over a sub-step; none where no more sub-steps are allowed.
-
-    Args:
-        generator: The law.
-        form: Its sub-steps.
-        problem: States and steps.
-
-    Returns:
-        The change.
-    """
-    if form.substeps >= problem.rules.most_substeps:
-        return 0.0
-    sample = problem.initial.sample
-    some = slice(None, None, max(1, len(sample.x) // BATCH))
-    x, step = float32(sample.states[some]), float32(sample.step[some] / form.substeps)
-    return float(np.median(relative_changes(generator, x, step, jax.random.key(0))[1]))
 
 
 def _score_tests(scores: dict[str, Float[np.ndarray, "t _"]], some: Steps, problem: Problem) -> dict[str, ScoreTest]:
@@ -203,13 +192,17 @@ class SmoothFamily(Family):
             return
         if problem.initial.noiseless.any() or options.jump_shapes == "state-dependent":
             return
-        if best is not None and best.passes_score_test and not self._worth_a_try(problem):
+        passed = best is not None and best.passes_score_test
+        if best is not None and passed and not self._worth_a_try(problem, best):
             return
+        regression = problem.initial.smooth_regression(problem.rules.most_degree, False)
         for noise, degree in self._forms(problem):
             last = search.trials[-1] if search.trials else None
             if last is not None and self._settles(last):
                 return
-            yield SmoothLaw(ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS))
+            form = ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS)
+            doubted = options.noise is None and noise == "constant" and regression.state_dependent_noise
+            yield SmoothLaw(form, doubted)
 
     def _settles(self, trial: Trial) -> bool:
         """Whether no further form is to be tried: not where it diverges, nor where constant noise is not enough."""
@@ -245,10 +238,18 @@ class SmoothFamily(Family):
             better = gain.value > 0
         return Comparison(not away and better, gain, away)
 
-    def _worth_a_try(self, problem: Problem) -> bool:
-        """Whether kernels gain evidence over powers in a regression, where the score test sees no lack of fit."""
-        rules = problem.rules
-        return problem.initial.smooth_regression(rules.most_degree, False).kernel_gain > rules.kernel_gain
+    def _worth_a_try(self, problem: Problem, best: LawFit) -> bool:
+        """Whether a smooth law may have more evidence than a polynomial without lack of fit.
+
+        Where kernels gain evidence over powers in a regression; and under constant noise also without them, as a
+        polynomial with all terms, penalised: a law that is no polynomial has many small ones.
+        """
+        initial, rules = problem.initial, problem.rules
+        if not problem.valid(problem.data.sample(rules.averaged_transitions)).all():
+            return False  # the two would not be fitted to the same transitions
+        if initial.smooth_regression(rules.most_degree, False).kernel_gain > rules.evidence_gain:
+            return True
+        return not initial.jumps and best.form.noise == "constant" and best.form.degree > 1
 
     def explain(self, search: "Search") -> list[Decision]:
         """Says what the smooth law gained."""
