@@ -207,7 +207,8 @@ class _SubStep:
         width = _width(self.spread + self.short / 2 * _square(self.root))
         nodes, weights = self.rule.quadrature.nodes(len(middle))
         design, lower = law.noise(_points(middle, width, nodes))
-        mean = sum(w * _square(_product(law.start, one)) for w, one in zip(weights, lower, strict=True))
+        squares = np.stack([_square(_product(law.start, one)) for one in lower])
+        mean = np.tensordot(weights, squares, 1)
         return self._move(
             law,
             self.rule,
@@ -264,12 +265,12 @@ class _SubStep:
 
     def slopes(
         self, by_mean: Float[np.ndarray, "r n"], by_spread: Float[np.ndarray, "r r n"]
-    ) -> tuple[_Slopes, Float[np.ndarray, "r n"], Float[np.ndarray, "r r n"] | None]:
+    ) -> tuple[_Slopes, Float[np.ndarray, "r n"], Float[np.ndarray, "r r n"]]:
         """Derivatives by drift and noise from those by mean and covariance at the end; and those at the start."""
         short, flow = self.short, self.flow
         nodes, weights = self.rule.quadrature.nodes(len(by_mean))
         by_gained = _regular(by_spread, THIN)  # the transpose of adding a multiple of the trace is the same
-        twice, by_before = _product(flow, flow), None
+        twice, by_before = _product(flow, flow), np.zeros_like(by_spread)
         by_moved = 2 * short * _product(by_gained, _product(twice, self.root))  # by R²·g
         by_twice = by_mean[:, None] * self.pushed[None] + _product(by_moved, _t(self.root))
         if self.before is not None:

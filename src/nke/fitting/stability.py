@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from nke.fitting.batches import float32
 from nke.fitting.rules import SelectionRules
 from nke.operators import Euler, Generator, Noise
 from nke.operators.advection import tamed
@@ -27,12 +28,12 @@ def diverges(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rul
     """
     starts = x[np.linspace(0, len(x) - 1, min(rules.simulated_paths, len(x))).astype(int)]
     rng, shape = np.random.default_rng(0), (rules.simulated_steps * rules.simulated_substeps, *starts.shape)
-    normal, uniform = (rng.standard_normal(shape, np.float32) for _ in range(2)), rng.random(shape[:2], np.float32)
-    noise = Noise(next(normal), uniform, next(normal), np.zeros((*shape[:2], 0), np.float32))
+    drawn = [rng.standard_normal(shape), rng.random(shape[:2]), rng.standard_normal(shape), np.zeros((*shape[:2], 0))]
+    noise = Noise(*map(float32, drawn))
     widest = np.abs(x - x.mean(axis=0)).max(axis=0)
     widest[list(() if generator.constraint is None else generator.constraint.periodic)] = 0.0
     most = rules.divergence_distance * np.where(widest > 0, widest, np.inf)
-    inputs = [np.asarray(a, np.float32) for a in (starts, step / rules.simulated_substeps, x.mean(axis=0), most)]
+    inputs = map(float32, (starts, np.array(step / rules.simulated_substeps), x.mean(axis=0), most))
     return not bool(_stays(generator, noise, *inputs))
 
 
