@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float
 
 from nke.fitting.batches import Steps
 from nke.fitting.optimiser import Optimised, Outcome
+from nke.fitting.polynomial_scores import PolynomialScores
 from nke.operators import Generator, TransitionRule
 
 BATCH = 1 << 13  # transitions at a time, in one compiled program
@@ -46,6 +47,7 @@ class ParameterVector:
         to_arrays: Matrix that takes the vector to the entries of the arrays; None: they are the same.
         values: The vector.
         active: Which entries are free; the others are zero.
+        direct: Scores that need no compiled program; None where the law has none.
     """
 
     fixed: Any
@@ -54,6 +56,7 @@ class ParameterVector:
     to_arrays: Float[np.ndarray, "p p"] | None
     values: Float[np.ndarray, " p"]
     active: Bool[np.ndarray, " p"]
+    direct: PolynomialScores | None = None
 
     @classmethod
     def of(
@@ -75,7 +78,8 @@ class ParameterVector:
         places = jax.tree.map(np.asarray, unravel(jnp.arange(len(arrays), dtype=jnp.float32)))
         matrix, entries = None if to_arrays is None else to_arrays(places), np.asarray(arrays, np.float64)
         values = entries if matrix is None else np.linalg.solve(matrix, entries)
-        return cls(fixed, unravel, places, matrix, values, np.ones(len(arrays), bool))
+        active, direct = np.ones(len(arrays), bool), PolynomialScores.of(generator, places)
+        return cls(fixed, unravel, places, matrix, values, active, direct)
 
     @property
     def generator(self) -> Generator:
@@ -112,6 +116,10 @@ class ParameterVector:
 
     def _scored(self, rule: TransitionRule, data: Steps) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Log densities and scores, a batch at a time."""
+        if self.direct is not None and self.direct.suits(rule):
+            for value, score in self.direct.batches(rule, self.entries(self.values), data):
+                yield value, self._by_values(score)
+            return
         trained, arrays, count = self.arrays(), [np.asarray(a) for a in data], len(data.step)
         for begin in range(0, count, BATCH):
             # All of one size, the last one filled up: a remainder would be compiled a second time.
@@ -119,7 +127,11 @@ class ParameterVector:
             whole = [jnp.asarray(np.resize(a, (BATCH, *a.shape[1:]))) for a in part]
             value, score = (np.asarray(a, np.float64) for a in _scores(rule, trained, self.fixed, *whole))
             value, score = value[: count - begin], score[: count - begin]
-            yield value, score if self.to_arrays is None else score @ self.to_arrays
+            yield value, self._by_values(score)
+
+    def _by_values(self, scores: Float[np.ndarray, "t p"]) -> Float[np.ndarray, "t p"]:
+        """Scores by the vector from those by the entries of the arrays."""
+        return scores if self.to_arrays is None else scores @ self.to_arrays
 
 
 @dataclass(frozen=True)
