@@ -1,6 +1,6 @@
 """Is the data fine enough for what was learned? Numbers, and warnings where it is not."""
 
-import warnings
+import re
 
 import jax
 import jax.numpy as jnp
@@ -23,10 +23,9 @@ def test_a_step_ten_times_too_coarse(step, coarse):
     """The double well's own drift changes by 5 % and about 50 %; the threshold is 35 %."""
     system = DoubleWell(rate=0.0, dimension=1)
     data = system.simulate(256, seed=1, times=step * np.arange(11))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        decision = step_decision(true_model(system, step=step), data.transitions(), RULES)
-    assert ["step of the data is too coarse" in str(w.message) for w in caught] == [True] * coarse
+    decision = step_decision(true_model(system, step=step), data.transitions(), RULES)
+    assert ("step of the data is too coarse" in decision.warning) == coarse
+    assert bool(decision.warning) == coarse
     assert decision.answer == ("no" if coarse else "yes")
     assert (decision.evidence["median relative change of the drift over a step"] > RULES.coarse_step) == coarse
 
@@ -37,8 +36,8 @@ def test_states_in_which_the_drift_turns_too_fast_are_named():
     model = nke.Model(generator, Coordinates(np.zeros(1), np.ones(1), 1.0), 0.05, ("level",), ("",))
     x = np.linspace(0.0, 3.0, 301)
     data = nke.Trajectories(np.stack([x, x], axis=1)[..., None], 0.05, names=["level"])
-    with pytest.warns(UserWarning, match=r"too coarse in [\d.]+% of the transitions, those from level 0"):
-        decision = step_decision(model, data.transitions(), RULES)
+    decision = step_decision(model, data.transitions(), RULES)
+    assert re.search(r"too coarse in [\d.]+% of the transitions, those from level 0", decision.warning)
     assert decision.answer.startswith("not everywhere: too coarse at level 0.")
     assert decision.evidence["median relative change of the drift over a step"] < 0.01
 
@@ -57,8 +56,8 @@ class TestJumps:
         return OrnsteinUhlenbeck().simulate(8, seed=3, times=np.arange(41) * 0.05)
 
     def test_as_small_as_the_noise_are_reported(self, data):
-        with pytest.warns(UserWarning, match="cannot be told from diffusion"):
-            _, law = jump_decisions(jumping_model(data, 1e-3, 0.01), data.transitions(), RULES)
+        _, law = jump_decisions(jumping_model(data, 1e-3, 0.01), data.transitions(), RULES)
+        assert "cannot be told from diffusion" in law.warning
         assert law.topic == "jump law"
         assert law.answer == "1 Gaussian, shapes the same in every state"
         assert law.evidence["size of component 1 over the noise of a step"] == pytest.approx(1.0, rel=1e-3)
@@ -67,12 +66,21 @@ class TestJumps:
         model = jumping_model(data, 5.0, 2.0)
         expected = float(model.jump_rate(np.zeros(1))) * 0.05
         assert expected > RULES.many_jumps
-        with pytest.warns(UserWarning, match="single jumps cannot be told apart"):
-            rate, _ = jump_decisions(model, data.transitions(), RULES)
+        rate, _ = jump_decisions(model, data.transitions(), RULES)
+        assert "single jumps cannot be told apart" in rate.warning
         assert rate.evidence["jumps per step"] == pytest.approx(expected, rel=1e-5)
 
     def test_large_and_rare_ones_give_no_warning(self, data):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            rate, law = jump_decisions(jumping_model(data, 5.0, 0.01), data.transitions(), RULES)
+        rate, law = jump_decisions(jumping_model(data, 5.0, 0.01), data.transitions(), RULES)
         assert (rate.topic, law.topic) == ("jump rate", "jump law")
+        assert (rate.warning, law.warning) == ("", "")
+
+
+def test_a_fit_warns_and_names_the_columns_of_the_data():
+    """log level is an Ornstein–Uhlenbeck process whose memory is a tenth of a step."""
+    states = np.exp(0.3 * np.random.default_rng(0).normal(size=(32, 41, 1)))
+    data = nke.Trajectories(states, 1.0, names=["level"])
+    with pytest.warns(UserWarning, match="the step of the data is too coarse"):
+        result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, positive=["level"])
+    assert result.decision("step").answer == "no"
+    assert result.model.names == ("level",)

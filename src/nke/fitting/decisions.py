@@ -53,6 +53,7 @@ class Decision:
         evidence: What the data said, by name: numbers, ``Estimate``, text, or mappings of these for each candidate.
         rule: How the evidence leads to the answer, with its thresholds.
         topic: A short name of the question, by which ``FitResult.decision`` finds it.
+        warning: What ``nke.fit`` warns of; empty where there is nothing.
 
     Example:
         >>> decision = result.decision("jumps")
@@ -65,6 +66,7 @@ class Decision:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     rule: str = ""
     topic: str = ""
+    warning: str = ""
 
     def __str__(self) -> str:
         because = "; ".join(filter(None, [*in_words(self.evidence), self.rule]))
@@ -78,7 +80,7 @@ class Decision:
 
         Example:
             >>> sorted(result.decisions[0].to_dict())
-            ['answer', 'evidence', 'question', 'rule', 'topic']
+            ['answer', 'evidence', 'question', 'rule', 'topic', 'warning']
         """
         return {
             "topic": self.topic,
@@ -86,6 +88,7 @@ class Decision:
             "answer": self.answer,
             "evidence": _plain(self.evidence),
             "rule": self.rule,
+            "warning": self.warning,
         }
 
     @classmethod
@@ -103,9 +106,8 @@ class Decision:
             >>> nke.fitting.Decision.from_dict(first.to_dict()) == first
             True
         """
-        return cls(
-            values["question"], values["answer"], _parsed(values["evidence"]), values["rule"], values.get("topic", "")
-        )
+        later = (values.get(name, "") for name in ("topic", "warning"))  # files of format 5 may lack them
+        return cls(values["question"], values["answer"], _parsed(values["evidence"]), values["rule"], *later)
 
 
 def division(training: int, held_out: int, share: float, kind: str = "transitions") -> Decision:

@@ -1,6 +1,7 @@
 """The public entry: ``nke.fit``."""
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -94,6 +95,9 @@ def fit(
     with progress_bar(progress) as begin, compilation_clock() as compilation, threadpool_limits(1, "blas"):
         result = suited.fit(data, method, jumps, FitRun(seed, begin, store))
     result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
+    for decision in result.decisions:
+        if decision.warning:
+            warnings.warn(decision.warning, UserWarning, stacklevel=2)
     result.timings["total"] = time.perf_counter() - began
     result.timings["compilation"] = compilation.seconds
     return result

@@ -162,7 +162,7 @@ class InitialModel:
     def needs_kernels(self) -> bool:
         """Whether a smooth regression is so far ahead of powers of the state that no polynomial law can be chosen."""
         smooth, sample = self.smooth_regression(self.rules.most_degree, False), self.sample
-        if smooth.kernel_gain < 10 * self.rules.lack_of_fit_nats:
+        if smooth.kernel_gain < self.rules.hopeless_nats:
             return False
         if not self.likelier_regression.within_model_validity(sample.states, sample.step).all():
             return False  # kernels may gain where the step is too coarse for any law

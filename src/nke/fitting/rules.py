@@ -123,6 +123,11 @@ class SelectionRules:
         0.1, "median relative change of the drift over a step from which on two sub-steps are the fewest", "Lorenz 0.3"
     )
     most_substeps: int = _rule(8, "sub-steps of the discrete model, at most", "cost only")
+    most_points: int = _rule(
+        32,
+        "points at which a smooth law is evaluated over one step, sub-steps × (coordinates + 1), at most",
+        "cost only: ten-dimensional gene network, 8 sub-steps had taken more than ten minutes",
+    )
     evidence_gain: float = _rule(
         3.0,
         "nats of evidence by which a smooth law must be ahead",
@@ -145,6 +150,11 @@ class SelectionRules:
         20.0,
         "nats of lack of fit, beyond chance, that a law without networks may show",
         "networks cost 65 to 130 nats by their own errors on the double well",
+    )
+    hopeless_nats: float = _rule(
+        200.0,
+        "nats of evidence that kernels gain over powers in a regression beyond which no polynomial law is fitted",
+        "cost only: ten times the lack of fit that one may show",
     )
     lack_of_fit_deviations: float = _rule(
         3.0, "standard deviations of the score test that count as chance", "calibration test"

@@ -15,7 +15,7 @@ from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method, StructuredMethod
 from nke.fitting.result import FitResult
 from nke.fitting.training import FitRun
-from nke.model import Model
+from nke.fitting.validity import step_decision
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ class SuitedCoordinates:
         found = result.model.coordinates
         coordinates = Coordinates(found.shift, found.scale, found.time_unit, columns)
         model = replace(result.model, coordinates=coordinates, names=data.names, units=data.units)
-        score = result.score
-        if score is not None and not coordinates.is_affine:
-            score = _held_out_score(model, data, method, run, result.rules.averaged_transitions)
-        return self._with_decisions(replace(result, model=model, score=score))
+        result = replace(result, model=model)
+        if result.score is not None and not coordinates.is_affine:
+            result = _in_the_users_coordinates(result, data, method, run)
+        return self._with_decisions(result)
 
     def _with_decisions(self, result: FitResult) -> FitResult:
         """The decisions on coordinates come behind the first, how the data was divided."""
@@ -128,7 +128,11 @@ def _renamed(method: Method, data: Trajectories, inner: Trajectories) -> Any:
     return replace(changed, invariant=tuple(names.get(name, name) for name in method.invariant))
 
 
-def _held_out_score(model: Model, data: Trajectories, method: Any, run: FitRun, most: int) -> Estimate:
-    """Mean log density of held-out transitions in the user's coordinates, which differ from state to state."""
-    held_out = some_transitions(data.split(method.held_out, run.seed)[1].transitions(), most, run.seed)
-    return Estimate.of(model.log_prob(held_out.y, held_out.x, held_out.step))
+def _in_the_users_coordinates(result: FitResult, data: Trajectories, method: Any, run: FitRun) -> FitResult:
+    """The result with score and step looked at in the user's coordinates, which differ from state to state."""
+    model, rules = result.model, result.rules
+    held_out = data.split(method.held_out, run.seed)[1].transitions()
+    some = some_transitions(held_out, rules.averaged_transitions, run.seed)
+    decisions = (step_decision(model, some, rules) if d.topic == "step" else d for d in result.decisions)
+    score = Estimate.of(model.log_prob(some.y, some.x, some.step))
+    return replace(result, score=score, decisions=tuple(decisions))

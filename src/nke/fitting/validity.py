@@ -1,7 +1,5 @@
 """Is the data fine enough for what was learned? Step and jumps in numbers, and warnings where it is not."""
 
-import warnings
-
 import jax
 import numpy as np
 from jaxtyping import Float
@@ -26,29 +24,25 @@ def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Dec
         rules: What is too coarse.
 
     Returns:
-        The decision; it warns where the step is too coarse, and says in which states.
+        The decision, with a warning where the step is too coarse that says in which states.
     """
     to, key = model.coordinates, jax.random.key(0)
     _, by_drift = relative_changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
     change, turned = float(np.median(by_drift)), np.asarray(by_drift) > rules.most_drift_change
-    share, answer = float(turned.mean()), "yes"
+    share, answer, warning = float(turned.mean()), "yes", ""
     if change > rules.coarse_step:
         answer = "no"
-        warnings.warn(
+        warning = (
             f"the step of the data is too coarse: over one step the drift typically changes by {change:.0%}, so what "
-            "is learned is an average over the step; record with a shorter one",
-            UserWarning,
-            stacklevel=2,
+            "is learned is an average over the step; record with a shorter one"
         )
     elif share > rules.coarse_share:
         places = _range_of(model.names, part.x[turned])
         answer = f"not everywhere: too coarse at {places}"
-        warnings.warn(
+        warning = (
             f"the step of the data is too coarse in {share:.1%} of the transitions, those from {places}: there the "
             "drift changes by more than its own size within one step, so that drift and noise are averages over it and "
-            "not to be trusted; record with a shorter step",
-            UserWarning,
-            stacklevel=2,
+            "not to be trusted; record with a shorter step"
         )
     return Decision(
         "Is the step of the data short enough?",
@@ -61,6 +55,7 @@ def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Dec
         f"yes while the drift typically changes by no more than {rules.coarse_step:.0%}, and by more than "
         f"{rules.most_drift_change:.0%} in no more than {rules.coarse_share:.0%} of the transitions",
         "step",
+        warning,
     )
 
 
@@ -79,27 +74,24 @@ def jump_decisions(model: Model, part: Transitions, rules: SelectionRules) -> li
         rules: How many jumps are too many, and how small they may be.
 
     Returns:
-        Decisions on rate and law of the jumps; they warn where these cannot be trusted.
+        Decisions on rate and law of the jumps, with warnings where these cannot be trusted.
     """
     rate = model.jump_rate(part.x)
     low, middle, high = (float(q) for q in np.quantile(rate, [0.05, 0.5, 0.95]))
     expected = float((rate * part.step).mean())
     network, states = model.generator.jump_network, model.generator.visible(float32(model.coordinates.to(part.x)))
     size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
+    many, small = "", ""
     if expected > rules.many_jumps:
-        warnings.warn(
+        many = (
             f"{expected:.2g} jumps are expected per step of the data: single jumps cannot be told apart and the law "
-            "of one jump is not to be trusted; record with a shorter step",
-            UserWarning,
-            stacklevel=2,
+            "of one jump is not to be trusted; record with a shorter step"
         )
     if size.min() < rules.small_jumps:
-        warnings.warn(
+        small = (
             f"jumps of {size.min():.2g} times the noise of one step were found: jumps so small cannot be told from "
             "diffusion, so their rate and size are not to be trusted; record with a shorter step, or fit with "
-            "jumps=False",
-            UserWarning,
-            stacklevel=2,
+            "jumps=False"
         )
     shapes = "depending on the state" if network.state_dependent_shapes else "the same in every state"
     return [
@@ -109,6 +101,7 @@ def jump_decisions(model: Model, part: Transitions, rules: SelectionRules) -> li
             {"rate at 5 % of the states": low, "rate at 95 % of the states": high, "jumps per step": expected},
             f"single jumps can be told apart up to {rules.many_jumps:g} per step",
             "jump rate",
+            many,
         ),
         Decision(
             "What is the law of one jump?",
@@ -116,5 +109,6 @@ def jump_decisions(model: Model, part: Transitions, rules: SelectionRules) -> li
             {f"size of component {k + 1} over the noise of a step": float(s) for k, s in enumerate(size)},
             f"jumps can be told from noise from a size of {rules.small_jumps:g} on",
             "jump law",
+            small,
         ),
     ]

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import nke
-from nke.fitting import FitResult
+from nke.fitting import FitResult, SelectionRules
 from nke.operators import SmoothDrift, SmoothFactor
 from quick_fits import euler_maruyama
 
 STEP, NOISE = 0.05, 0.7
+RULES = SelectionRules()
 
 
 def sine(x):
@@ -39,8 +40,9 @@ class TestChoice:
         assert isinstance(sine_fit.model.generator.drift_network, SmoothDrift)
         assert isinstance(sine_fit.model.generator.noise_factor, SmoothFactor)
         assert sine_fit.equation is None
-        gain = evidence_of(sine_fit)["held-out gain in nats per transition"]
-        assert gain.value > 2 * gain.error
+        polynomial = sine_fit.decision("polynomial")
+        assert polynomial.answer == "none"  # a regression shows that fitting one would be in vain
+        assert polynomial.evidence["nats of evidence that kernels gain in a regression"] > RULES.hopeless_nats
 
     def test_a_linear_law_stays_a_polynomial(self, linear_fit):
         """Ornstein–Uhlenbeck: no smooth law is even tried."""

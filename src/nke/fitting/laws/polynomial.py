@@ -174,6 +174,8 @@ class PolynomialFamily(Family):
         asked = "constant" if options.networks and options.noise in ("plain", "diagonal") else options.noise
         forms = problem.initial.polynomial_forms(asked)
         if forms and options.noise is None and not options.networks and problem.initial.needs_kernels:
+            smooth = problem.initial.smooth_regression(problem.rules.most_degree, False)
+            search.evidence["nats of evidence that kernels gain in a regression"] = smooth.kernel_gain
             return
         # Sub-steps cost no parameters, so they come before a higher degree.
         for form in [replace(simple, substeps=n) for simple in forms for n in self._substeps(simple, problem)]:
@@ -196,9 +198,12 @@ class PolynomialFamily(Family):
 
     def explain(self, search: "Search") -> list[Decision]:
         """Says which polynomial laws were tried, and their lack of fit."""
+        rules, best = search.problem.rules, search.best
+        if search.evidence:
+            rule = f"not fitted where kernels gain more than {rules.hopeless_nats:g} nats over powers"
+            return [Decision("Which polynomial law?", "none", search.evidence, rule, "polynomial")]
         if not search.trials:
             return []
-        rules, best = search.problem.rules, search.best
         answer = "none" if best is None else f"{best.form}" + ("" if best.passes_score_test else ", with lack of fit")
         return [
             Decision(

@@ -83,7 +83,8 @@ class PolynomialDriftFamily(Family):
         good = fit.passes_score_test and gain.value > -rules.drift_network_errors * gain.error
         if isinstance(search.best, SmoothFit) and isinstance(fit, PolynomialFit) and search.best.fitted == fit.fitted:
             # A law that is no polynomial may be better described by many small terms than by few.
-            good = good and bool(fit.evidence - _cost_of_noise(search.best) > search.best.evidence)
+            ahead = search.best.evidence - (fit.evidence - _cost_of_noise(search.best))
+            good = good and bool(ahead < rules.evidence_gain)
         away = diverges(fit.generator, sample.states, sample.typical_step, rules) if good else None
         return Comparison(good and not away, gain, away)
 

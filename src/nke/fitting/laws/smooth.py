@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nke.fitting.search import Search
 
 BASIS = "powers and kernels"
-APPROACH = PenalisedNewton(iterations=6, tolerance=0.1, penalties=False)  # over few transitions
+APPROACH = PenalisedNewton(iterations=6, tolerance=0.1, halvings=2, penalties=False)  # over few transitions
 FINAL = PenalisedNewton()
 FAST = 0.1  # median relative change of the drift over a sub-step, with which the search for their number starts
 
@@ -121,8 +121,9 @@ class SmoothLaw(Candidate):
         Returns:
             The parameters, and the form with its sub-steps.
         """
-        form, few = self.form, problem.data.sample(2 * BATCH)
-        most = problem.rules.most_substeps if problem.open_substeps else form.substeps
+        form, few, rules = self.form, problem.data.sample(2 * BATCH), problem.rules
+        points = problem.initial.sample.free.size + 1  # of a packet
+        most = min(rules.most_substeps, max(1, rules.most_points // points)) if problem.open_substeps else form.substeps
         while 2 * form.substeps <= most and problem.initial.drift_change > 2 * form.substeps * FAST:
             form = replace(form, substeps=2 * form.substeps)
         near = APPROACH.run(problem.transition_rule(form), at, few, advance)
