@@ -10,7 +10,7 @@ import pytest
 import nke
 from nke.data import Coordinates
 from nke.fitting import SelectionRules
-from nke.fitting.validity import jump_decisions, step_decision
+from nke.fitting.validity import jump_decisions, noise_decision, step_decision
 from nke.operators import Advection, Diffusion, Generator, JumpNetwork, PoissonJump
 from nke.systems import DoubleWell, OrnsteinUhlenbeck
 from true_models import true_model
@@ -40,6 +40,18 @@ def test_states_in_which_the_drift_turns_too_fast_are_named():
     assert re.search(r"too coarse in [\d.]+% of the transitions, those from level 0", decision.warning)
     assert decision.answer.startswith("not everywhere: too coarse at level 0.")
     assert decision.evidence["median relative change of the drift over a step"] < 0.01
+
+
+def test_noise_that_is_huge_in_few_states_is_named():
+    """a = 1 but 1000 for x > 2.99: in 1 of 301 states; noise in proportion to the state is no reason to warn."""
+    x = np.linspace(0.0, 3.0, 301)
+    part = nke.Trajectories(np.stack([x, x], axis=1)[..., None], 0.05, names=["level"]).transitions()
+    for factor, found in ((lambda x: jnp.where(x > 2.995, 31.6, 1.0), True), (lambda x: 1e-3 + x, False)):
+        generator = Generator(Advection(lambda x: -x), Diffusion(lambda x, g=factor: g(x)[:, None]))
+        model = nke.Model(generator, Coordinates(np.zeros(1), np.ones(1), 1.0), 0.05, ("level",), ("",))
+        decision = noise_decision(model, part, RULES)
+        assert ("those from level 3 to 3" in decision.warning) == found
+        assert decision.answer.startswith("not everywhere: doubtful at level 3") == found
 
 
 def jumping_model(data: nke.Trajectories, size: float, rate: float) -> nke.Model:

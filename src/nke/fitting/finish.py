@@ -11,7 +11,7 @@ from nke.fitting.batches import float32
 from nke.fitting.candidate import LawFit, Problem
 from nke.fitting.decisions import Estimate
 from nke.fitting.result import FitResult
-from nke.fitting.validity import jump_decisions, step_decision
+from nke.fitting.validity import jump_decisions, noise_decision, step_decision
 from nke.model import Model
 from nke.operators import Generator
 
@@ -40,12 +40,13 @@ def finish(
     rule = problem.transition_rule(law.form)
     model = Model(generator, coordinates, step, data.names, data.units, rule)
     equation = law.equation(data, coordinates)
+    noise = [noise_decision(model, unseen, rules)] if law.form.noise == "plain" else []
     jumps = jump_decisions(model, unseen, rules) if model.has_jumps else []
     return FitResult(
         model,
         problem.trainer.history,
         {},
-        (*jumps, step_decision(model, unseen, rules)),
+        (*noise, *jumps, step_decision(model, unseen, rules)),
         equation if equation is None or kept is None else equation.with_jump_components(kept),
         law.form,
         _known_score(law, model, problem) if kept is None else _score(model, unseen),

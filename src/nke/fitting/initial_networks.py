@@ -158,18 +158,20 @@ class InitialModel:
         change = np.linalg.norm(ahead - now, axis=1) / np.maximum(np.linalg.norm(now, axis=1), 1e-300)
         return float(np.median(change))
 
-    @property
-    def needs_kernels(self) -> bool:
-        """Whether a smooth regression is so far ahead of powers of the state that no polynomial law can be chosen."""
+    @cached_property
+    def gain_over_polynomials(self) -> float:
+        """Nats of evidence by which a smooth regression is ahead of every polynomial law, by its drift or its noise."""
         smooth, sample = self.smooth_regression(self.rules.most_degree, False), self.sample
-        if smooth.kernel_gain < self.rules.hopeless_nats:
-            return False
         if not self.likelier_regression.within_model_validity(sample.states, sample.step).all():
-            return False  # kernels may gain where the step is too coarse for any law
+            return 0.0  # kernels may gain where the step is too coarse for any law
         # Noise in proportion to a state that changes its sign is no smooth function.
-        simple = self.residual_moments.log_prob(self.regression("constant").residual(), self.sample.step)
-        ahead = np.clip(smooth.log_densities(self.sample) - simple, -5.0, 5.0)  # so that jumps decide nothing
-        return float(ahead.mean()) > self._relative_gain
+        simple = self.residual_moments.log_prob(self.regression("constant").residual(), sample.step)
+        ahead = _clipped(smooth.log_densities(sample) - simple)
+        by_drift = smooth.kernel_gain if ahead > len(sample.x) * self._relative_gain else 0.0
+        rest, smooth_noise = smooth.straight_residual(sample)
+        simple_noise = max(self._noise_log_probs(rest), key=np.sum)
+        by_noise = 0.0 if self.turns_fast else _clipped(smooth_noise - simple_noise) - float(smooth.noise.cost.sum())
+        return max(by_drift, by_noise)
 
     @property
     def turns_fast(self) -> bool:
@@ -294,10 +296,16 @@ class InitialModel:
     @cached_property
     def _relative_gain(self) -> float:
         """Nats per transition by which relative noise explains better what a quadratic drift leaves."""
-        sample, rest = self.sample, self.residual
-        scaled = rest / sample.amplitude
+        constant, relative = self._noise_log_probs(self.residual)
+        return float(np.mean(relative - constant))
+
+    def _noise_log_probs(
+        self, rest: Float[np.ndarray, "t r"]
+    ) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+        """Log densities of residuals under constant and under relative noise."""
+        sample, scaled = self.sample, rest / self.sample.amplitude
         relative = self._moments(scaled).log_prob(scaled, sample.step) - np.log(sample.amplitude).sum(axis=1)
-        return float(np.mean(relative - self.residual_moments.log_prob(rest, sample.step)))
+        return self._moments(rest).log_prob(rest, sample.step), relative
 
     def _jump(self, sizes: dict[str, int], key: PRNGKeyArray) -> tuple[JumpNetwork, int]:
         """The jump measure, and how many jumps of a step to tell apart."""
@@ -364,3 +372,8 @@ def initial_generator(
     """
     initial = InitialModel(data.transitions(), coordinates, False, options, seed, SelectionRules())
     return initial.generator(ModelForm("plain"), keys)
+
+
+def _clipped(gains: Float[np.ndarray, " t"], most: float = 5.0) -> float:
+    """The sum of gains, none of which counts for more than some nats, so that jumps decide nothing."""
+    return float(np.clip(gains, -most, most).sum())

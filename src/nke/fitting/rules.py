@@ -153,7 +153,7 @@ class SelectionRules:
     )
     hopeless_nats: float = _rule(
         200.0,
-        "nats of evidence that kernels gain over powers in a regression beyond which no polynomial law is fitted",
+        "nats of evidence by which a smooth regression is ahead beyond which no polynomial law is fitted",
         "cost only: ten times the lack of fit that one may show",
     )
     lack_of_fit_deviations: float = _rule(
@@ -216,6 +216,11 @@ class SelectionRules:
         "share of the transitions over which the drift may change by more than its own size before the step is called "
         "too coarse in these states",
         "tank reactor 4.7 %: drift off by 0.27 and noise by a factor of two there, by 0.03 and 1.03 elsewhere",
+    )
+    most_noise: float = _rule(
+        100.0,
+        "times its median that the variance of noise that depends on the state may be in few of the states",
+        "particle at a steep wall (Morse potential), 0.1 % of the steps: 300 to 10⁷ where the true noise varies by 1.5",
     )
     many_jumps: float = _rule(
         0.5, "expected jumps per step above which single jumps cannot be told apart", "docs/likelihood.md"

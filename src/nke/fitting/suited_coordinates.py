@@ -15,7 +15,7 @@ from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method, StructuredMethod
 from nke.fitting.result import FitResult
 from nke.fitting.training import FitRun
-from nke.fitting.validity import step_decision
+from nke.fitting.validity import noise_decision, step_decision
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,7 @@ def _in_the_users_coordinates(result: FitResult, data: Trajectories, method: Any
     model, rules = result.model, result.rules
     held_out = data.split(method.held_out, run.seed)[1].transitions()
     some = some_transitions(held_out, rules.averaged_transitions, run.seed)
-    decisions = (step_decision(model, some, rules) if d.topic == "step" else d for d in result.decisions)
+    anew = {"step": step_decision, "noise range": noise_decision}
+    decisions = (anew[d.topic](model, some, rules) if d.topic in anew else d for d in result.decisions)
     score = Estimate.of(model.log_prob(some.y, some.x, some.step))
     return replace(result, score=score, decisions=tuple(decisions))

@@ -59,6 +59,41 @@ def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Dec
     )
 
 
+def noise_decision(model: Model, part: Transitions, rules: SelectionRules) -> Decision:
+    """Decides whether noise that depends on the state is plausible: not where it is huge in few states.
+
+    What a drift misses in states that the data hardly shows looks like noise there.
+
+    Args:
+        model: The law.
+        part: Held-out transitions.
+        rules: How much larger than typical the noise of few states may be.
+
+    Returns:
+        The decision, with a warning that names these states.
+    """
+    variance = np.diagonal(np.asarray(model.diffusion(part.x)), axis1=-2, axis2=-1)
+    times = (variance / np.maximum(np.median(variance, axis=0), np.finfo(float).tiny)).max(axis=1)
+    huge = times > rules.most_noise
+    share, answer, warning = float(huge.mean()), "yes", ""
+    if 0 < share < rules.coarse_share:
+        places = _range_of(model.names, part.x[huge])
+        answer = f"not everywhere: doubtful at {places}"
+        warning = (
+            f"the variance of the noise is up to {times.max():.2g} times its median in {share:.1%} of the transitions, "
+            f"those from {places}: the data hardly shows these states, and what the drift misses there may pass for "
+            "noise; record more of them or with a shorter step, or fit with noise='constant'"
+        )
+    return Decision(
+        "Is the noise plausible in all states?",
+        answer,
+        {"largest variance over its median": float(times.max()), f"share above {rules.most_noise:g}": share},
+        f"yes unless less than {rules.coarse_share:.0%} of the transitions have more than {rules.most_noise:g}",
+        "noise range",
+        warning,
+    )
+
+
 def _range_of(names: tuple[str, ...], x: Float[np.ndarray, "n d"]) -> str:
     """Where most of some states lie, coordinate by coordinate."""
     low, high = np.quantile(x, [0.1, 0.9], axis=0)

@@ -42,7 +42,7 @@ class TestChoice:
         assert sine_fit.equation is None
         polynomial = sine_fit.decision("polynomial")
         assert polynomial.answer == "none"  # a regression shows that fitting one would be in vain
-        assert polynomial.evidence["nats of evidence that kernels gain in a regression"] > RULES.hopeless_nats
+        assert polynomial.evidence["nats of evidence by which a smooth regression is ahead"] > RULES.hopeless_nats
 
     def test_a_linear_law_stays_a_polynomial(self, linear_fit):
         """Ornstein–Uhlenbeck: no smooth law is even tried."""

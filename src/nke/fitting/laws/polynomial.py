@@ -14,13 +14,14 @@ from jaxtyping import Float
 from nke.data import Coordinates, Trajectories
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
-from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss, parameter_count
+from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss, Trial, parameter_count
 from nke.fitting.decisions import Decision
 from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
 from nke.fitting.newton import BATCH, Newton, Sums
 from nke.fitting.optimiser import Outcome
 from nke.fitting.polynomial_parameters import PolynomialParameters
+from nke.fitting.rules import SelectionRules
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.stability import diverges
 from nke.operators import Generator
@@ -159,6 +160,13 @@ def _score_tests(
     }
 
 
+def _no_use_of_substeps(trials: list[Trial], form: ModelForm, rules: SelectionRules) -> bool:
+    """Whether more sub-steps of the same law have reduced its lack of fit by no more than a law may show."""
+    fits = [trial.fit for trial in trials if trial.fit is not None and trial.fit.form.degree == form.degree]
+    lack = [sum(test.nats for test in fit.score_tests.values()) for fit in fits]
+    return len(lack) > 1 and lack[-2] - lack[-1] < rules.lack_of_fit_nats
+
+
 class PolynomialFamily(Family):
     """Polynomial laws, lower degrees and fewer sub-steps first, until one shows no lack of fit."""
 
@@ -173,16 +181,19 @@ class PolynomialFamily(Family):
         # Networks for noise of any form start at constant noise.
         asked = "constant" if options.networks and options.noise in ("plain", "diagonal") else options.noise
         forms = problem.initial.polynomial_forms(asked)
-        if forms and options.noise is None and not options.networks and problem.initial.needs_kernels:
-            smooth = problem.initial.smooth_regression(problem.rules.most_degree, False)
-            search.evidence["nats of evidence that kernels gain in a regression"] = smooth.kernel_gain
-            return
+        if forms and options.noise is None and not options.networks:
+            ahead = problem.initial.gain_over_polynomials
+            if ahead > problem.rules.hopeless_nats:
+                search.evidence["nats of evidence by which a smooth regression is ahead"] = ahead
+                return
         # Sub-steps cost no parameters, so they come before a higher degree.
         for form in [replace(simple, substeps=n) for simple in forms for n in self._substeps(simple, problem)]:
             best = search.best
             if best is not None and (
                 form.substeps < best.form.substeps or (form.degree > best.form.degree and best.passes("drift"))
             ):
+                continue
+            if _no_use_of_substeps(search.trials, form, problem.rules):
                 continue
             same_degree = before is not None and before.form.degree == form.degree
             yield PolynomialLaw(form, before.generator if before is not None and same_degree else None)
@@ -200,7 +211,7 @@ class PolynomialFamily(Family):
         """Says which polynomial laws were tried, and their lack of fit."""
         rules, best = search.problem.rules, search.best
         if search.evidence:
-            rule = f"not fitted where kernels gain more than {rules.hopeless_nats:g} nats over powers"
+            rule = f"not fitted where a smooth regression is ahead by more than {rules.hopeless_nats:g} nats"
             return [Decision("Which polynomial law?", "none", search.evidence, rule, "polynomial")]
         if not search.trials:
             return []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -31,7 +32,7 @@ from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
 from nke.fitting.stability import diverges
-from nke.operators import Generator, PoissonJump, SmoothDrift
+from nke.operators import Generator, PoissonJump, SmoothDrift, SmoothFactor, SmoothFunction
 
 if TYPE_CHECKING:
     from nke.fitting.search import Search
@@ -153,7 +154,7 @@ class SmoothLaw(Candidate):
         effective = sum(len(block) - precision[block] @ np.diag(part) for block, part in covariance)
         return SmoothFit(
             form,
-            at.vector.generator,
+            _limited(at.vector.generator, problem.initial.sample.x),
             -losses,
             int(at.vector.active.sum()),
             None,
@@ -163,6 +164,16 @@ class SmoothLaw(Candidate):
             len(some.step),
             covariance,
         )
+
+
+def _limited(generator: Generator, x: Float[np.ndarray, "t d"]) -> Generator:
+    """The law whose noise and rate of jumps are, beyond the data, no larger or smaller than anywhere in it."""
+    factor = cast(SmoothFactor, generator.noise_factor)
+    generator = eqx.tree_at(lambda g: g.noise_factor.body, generator, factor.body.within(x))
+    if generator.jump is None:
+        return generator
+    rates = cast(SmoothFunction, generator.jump_network.mlp)
+    return eqx.tree_at(lambda g: g.jump_network.mlp, generator, rates.within(x))
 
 
 def _score_tests(scores: dict[str, Float[np.ndarray, "t _"]], some: Steps, problem: Problem) -> dict[str, ScoreTest]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -16,6 +17,7 @@ from nke.operators.networks.drift import DRIFTS
 from nke.operators.networks.parameters import Fixed
 from nke.operators.networks.polynomial import Pairs, monomial_degrees, monomials
 
+Limits = tuple[tuple[float, float], ...]
 MOST_LOG = 10.0  # largest |log| of a noise or a rate over its start, so that no state makes them overflow
 
 
@@ -146,9 +148,11 @@ class SmoothFunction(eqx.Module):
         basis: The features.
         weights: A row for each function, a column for each feature.
         used: Which of the weights are learned; the others are zero. All by default.
+        limits: Lowest and highest value of each function, which it keeps where it would leave them; None: it has none.
 
     Attributes:
         basis: As above.
+        limits: As above.
         weights: Those that are learned, one after the other; they are what is learned.
         columns: The feature of each of them.
         rows: Matrix that adds them up: a row for each function, with ones for its weights. Not trained.
@@ -165,20 +169,48 @@ class SmoothFunction(eqx.Module):
     weights: Float[Array, " p"]
     columns: Int[Array, " p"]
     rows: Fixed
+    limits: Limits | None = eqx.field(static=True)
 
     def __init__(
-        self, basis: SmoothBasis, weights: Float[AnyArray, "o f"], used: Bool[np.ndarray, "o f"] | None = None
+        self,
+        basis: SmoothBasis,
+        weights: Float[AnyArray, "o f"],
+        used: Bool[np.ndarray, "o f"] | None = None,
+        limits: Limits | None = None,
     ):
         used = np.ones(weights.shape, bool) if used is None else used
         rows, columns = np.nonzero(used)
-        self.basis = basis
+        self.basis, self.limits = basis, limits
         self.weights = jnp.asarray(weights, jnp.float32)[rows, columns]
         self.columns = jnp.asarray(columns, jnp.int32)
         self.rows = Fixed(jnp.asarray(rows == np.arange(len(weights))[:, None], jnp.float32))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
         """The values at one state."""
-        return self.rows.value @ (self.weights * self.basis(x)[self.columns])
+        values = self.rows.value @ (self.weights * self.basis(x)[self.columns])
+        return values if self.limits is None else jnp.clip(values, *jnp.array(self.limits, values.dtype).T)
+
+    def within(self, x: Float[AnyArray, "n d"]) -> "SmoothFunction":
+        """The function that has no values beyond those at some states.
+
+        Kernels that cancel each other within the data need not do so beyond it, and an exponential makes much of that.
+
+        Args:
+            x: The states.
+
+        Returns:
+            The limited function.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> line = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, []), jnp.array([[0, 2.0]]))
+            >>> line.within(np.array([[0.0], [1.0]]))(jnp.array([5.0])).tolist()
+            [2.0]
+        """
+        values = np.asarray(jax.vmap(self)(jnp.asarray(x, jnp.float32)), np.float64)
+        limits = tuple(zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True))
+        return SmoothFunction(self.basis, self.table, self.used, limits)
 
     @property
     def table(self) -> Float[np.ndarray, "o f"]:
@@ -225,7 +257,8 @@ class SmoothFunction(eqx.Module):
             >>> both.with_outputs(np.array([1])).table.tolist()
             [[0.0, 1.0, 0.0]]
         """
-        return SmoothFunction(self.basis, self.table[rows], self.used[rows])
+        limits = None if self.limits is None else tuple(self.limits[i] for i in rows)
+        return SmoothFunction(self.basis, self.table[rows], self.used[rows], limits)
 
     def configuration(self) -> Configuration:
         """Degree and sizes, as JSON values.
@@ -237,7 +270,8 @@ class SmoothFunction(eqx.Module):
             >>> nke.operators.SmoothFunction(basis, jnp.eye(2, 3)).configuration()
             {'degree': 1, 'kernels': [[1, 1]], 'weights': 6}
         """
-        return {**self.basis.configuration(), "weights": len(self.weights)}
+        limits = {} if self.limits is None else {"limits": [list(pair) for pair in self.limits]}
+        return {**self.basis.configuration(), "weights": len(self.weights), **limits}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothFunction":
@@ -258,7 +292,9 @@ class SmoothFunction(eqx.Module):
         """
         basis = SmoothBasis.from_configuration(configuration, inputs)
         used = np.arange(outputs * basis.size).reshape(outputs, basis.size) < configuration["weights"]
-        return cls(basis, jnp.zeros(used.shape), used)
+        limits = configuration.get("limits")
+        limits = None if limits is None else tuple((float(low), float(high)) for low, high in limits)
+        return cls(basis, jnp.zeros(used.shape), used, limits)
 
 
 @DRIFTS.register
