@@ -83,7 +83,7 @@ def well() -> nke.Trajectories:
 
 @pytest.fixture(scope="module")
 def well_fit(well) -> nke.FitResult:
-    return nke.fit(well, QUICK, jumps=True, seed=0)
+    return nke.fit(well, replace(QUICK, polish=False), jumps=True, seed=0)  # so that the training has the last word
 
 
 def assert_densities(model: nke.Model, system, seed: int) -> None:
@@ -137,10 +137,10 @@ class TestWithJumps:
             assert total_mass(model.transition(np.ones(2), step)) == pytest.approx(1, abs=0.01)
 
     def test_shapes_that_depend_on_the_state(self, tmp_path):
-        """Every jump doubles the state: its mean is x, its standard deviation 0.2."""
+        """Every jump leads to the other side of zero, half as far: its mean is −3x/2, its standard deviation 0.2."""
         rng, n, step = np.random.default_rng(5), 8000, 0.05
         x = rng.uniform(-2, 2, n)
-        jump = np.where(rng.random(n) < 0.15, x + 0.2 * rng.normal(size=n), 0.0)
+        jump = np.where(rng.random(n) < 0.15, -1.5 * x + 0.2 * rng.normal(size=n), 0.0)
         y = x - step * x + jump + 0.1 * np.sqrt(step) * rng.normal(size=n)
         data = nke.Trajectories(np.stack([x, y], axis=1)[..., None], np.array([0.0, step]))
         method = replace(QUICK, noise="constant", jump_shapes="state-dependent")
@@ -150,7 +150,7 @@ class TestWithJumps:
         law = nke.load(tmp_path / "m.nke").jump_law(at)
         # 1200 jumps, a quarter of them near each state: the mean there is known to 0.2/√300 ≈ 0.012, plus what the
         # network smooths away.
-        np.testing.assert_allclose(law.means[:, 0, 0], at[:, 0], atol=0.1)
+        np.testing.assert_allclose(law.means[:, 0, 0], -1.5 * at[:, 0], atol=0.1)
         np.testing.assert_allclose(np.sqrt(law.covariances[:, 0, 0, 0]), 0.2, atol=0.06)
         assert result.decision("jump law").answer == "1 Gaussian, shapes depending on the state"
 

@@ -155,7 +155,7 @@ class TestEvidence:
         return PenalisedNewton(tolerance=0.01).run(RULE, at, first(steps, self.COUNT))
 
     def test_of_a_linear_gaussian_law_is_exact(self, linear_law, steps):
-        """Log N(y; 0, s a I + X Λ⁻¹ Xᵀ) of each coordinate.
+        """Log N(y; 0, s a I + X Λ⁻¹ Xᵀ) of each coordinate, constants with the information of one transition.
 
         The information by scores replaces XᵀX by Σ x xᵀ r², of relative variance 6/n for a slope and 2/n for a
         constant: the logarithm of its determinant is right to √(4·6/n + 2·2/n)/2, of which four are allowed.
@@ -165,7 +165,7 @@ class TestEvidence:
         x, moved = np.asarray(some.x, np.float64), np.asarray(some.displacement, np.float64)
         columns = 2 * STEP * np.concatenate([np.ones((len(x), 1)), x], axis=1)  # the scale of the drift is 2
         [precision] = at.precisions
-        variances = np.array([1 / WEAK, 1 / precision, 1 / precision])
+        variances = np.array([factor**2 / (4 * STEP), 1 / precision, 1 / precision])
         lower = np.linalg.cholesky(STEP * factor**2 * np.eye(len(x)) + (columns * variances) @ columns.T)
         white = np.linalg.solve(lower, moved)
         exact = -np.sum(white**2) / 2 - 2 * np.log(np.diag(lower)).sum() - len(x) * np.log(2 * np.pi)
@@ -179,7 +179,7 @@ class TestEvidence:
         assert at.precisions[0] == pytest.approx(4 / np.sum(slopes**2), rel=0.1)
         for factor in (0.2, 5.0):
             other = replace(at, precisions=at.precisions * factor)
-            assert laplace_evidence(other, now) < now.evidence
+            assert laplace_evidence(other, now, self.COUNT) < now.evidence
 
     def test_posterior_covariance_is_an_inverse(self, linear_law, steps):
         at, now = linear_law.parameters, linear_law.evidence
@@ -194,7 +194,7 @@ class TestEvidence:
         nothing = replace(now, information=tuple(np.zeros_like(part) for part in now.information))
         [(places, covariance)] = posterior_covariance(at, nothing)
         np.testing.assert_allclose(np.diag(covariance), 1 / at.precision[places])
-        assert laplace_evidence(at, nothing) == pytest.approx(now.value - at.penalty(at.vector.values))
+        assert laplace_evidence(at, nothing, self.COUNT) == pytest.approx(now.value - at.penalty(at.vector.values))
 
 
 class Kinked(TransitionRule):

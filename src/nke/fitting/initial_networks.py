@@ -166,10 +166,10 @@ class InitialModel:
             return 0.0  # kernels may gain where the step is too coarse for any law
         # Noise in proportion to a state that changes its sign is no smooth function.
         simple = self.residual_moments.log_prob(self.regression("constant").residual(), sample.step)
-        ahead = _clipped(smooth.log_densities(sample) - simple)
+        rest, smooth_noise, log_stretch = smooth.straightened(sample)
+        ahead = _clipped(smooth_noise + log_stretch - simple)
         by_drift = smooth.kernel_gain if ahead > len(sample.x) * self._relative_gain else 0.0
-        rest, smooth_noise = smooth.straight_residual(sample)
-        simple_noise = max(self._noise_log_probs(rest), key=np.sum)
+        simple_noise = max(self._moments(rest).log_prob(rest, sample.step), self._relative_log_prob(rest), key=np.sum)
         by_noise = 0.0 if self.turns_fast else _clipped(smooth_noise - simple_noise) - float(smooth.noise.cost.sum())
         return max(by_drift, by_noise)
 
@@ -296,16 +296,13 @@ class InitialModel:
     @cached_property
     def _relative_gain(self) -> float:
         """Nats per transition by which relative noise explains better what a quadratic drift leaves."""
-        constant, relative = self._noise_log_probs(self.residual)
-        return float(np.mean(relative - constant))
+        constant = self.residual_moments.log_prob(self.residual, self.sample.step)
+        return float(np.mean(self._relative_log_prob(self.residual) - constant))
 
-    def _noise_log_probs(
-        self, rest: Float[np.ndarray, "t r"]
-    ) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
-        """Log densities of residuals under constant and under relative noise."""
+    def _relative_log_prob(self, rest: Float[np.ndarray, "t r"]) -> Float[np.ndarray, " t"]:
+        """Log densities of residuals under noise in proportion to the state."""
         sample, scaled = self.sample, rest / self.sample.amplitude
-        relative = self._moments(scaled).log_prob(scaled, sample.step) - np.log(sample.amplitude).sum(axis=1)
-        return self._moments(rest).log_prob(rest, sample.step), relative
+        return self._moments(scaled).log_prob(scaled, sample.step) - np.log(sample.amplitude).sum(axis=1)
 
     def _jump(self, sizes: dict[str, int], key: PRNGKeyArray) -> tuple[JumpNetwork, int]:
         """The jump measure, and how many jumps of a step to tell apart."""

@@ -85,10 +85,12 @@ class DriftRegression:
         Least squares know no curvature of the motion within a step and may find too many.
         """
         sample, degrees, nats = self._sample, self._possible_degrees(), []
+        # What rounding leaves of a motion that is explained exactly.
+        least = 1e-12 * np.sum(self.weights * sample.velocity**2, axis=0) + np.finfo(float).tiny
         for degree in degrees:
             constant, slopes, terms = self._fit(self._midpoints, degree)
             squares = np.sum(self.weights * (sample.velocity - constant - terms @ slopes.T) ** 2, axis=0)
-            nats.append(-len(sample.step) / 2 * np.log(squares).sum() - self._count(degree))
+            nats.append(-len(sample.step) / 2 * np.log(np.maximum(squares, least)).sum() - self._count(degree))
         gained = np.array(nats) - nats[0]
         needed = max(gained.max() - self._rules.degree_gain, 0.0)
         return [degrees[i] for i in sorted({int(np.argmax(gained >= share)) for share in (needed / 2, needed)})]

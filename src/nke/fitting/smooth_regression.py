@@ -147,33 +147,30 @@ class SmoothRegression:
         Returns:
             Log densities in the coordinates of the sample.
         """
-        ahead, rest, log_stretch = self._straight(sample)
-        return self._noise_log_densities(ahead, rest, sample.step) + log_stretch
+        _, densities, log_stretch = self.straightened(sample)
+        return densities + log_stretch
 
-    def straight_residual(self, sample: TransitionSample) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, " t"]]:
+    def straightened(
+        self, sample: TransitionSample
+    ) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
         """Computes what the drift leaves of every displacement, its covariance step·a however the drift turns.
 
         Args:
             sample: The transitions.
 
         Returns:
-            The residuals, and their Gaussian log densities under the noise of the regression.
+            The residuals, their Gaussian log densities under the noise of the regression, and the logarithms by which
+            those of the displacements themselves are larger.
         """
-        ahead, rest, _ = self._straight(sample)
-        return np.sqrt(sample.step)[:, None] * rest, self._noise_log_densities(ahead, rest, sample.step)
-
-    def _straight(self, sample: TransitionSample):
-        """States half a step ahead, residuals over √step there, and log |det| of the straightening."""
         half = sample.step[:, None] / 2 * self.speed * self.drift(sample.x)
         ahead = sample.visible_ahead(sample.states, half)
         target, log_stretch = _straightened(sample, np.arange(len(sample.x)), self.drift, self.speed, half)
-        return ahead, (target - self.drift(ahead)) * self.speed * np.sqrt(sample.step)[:, None], log_stretch
-
-    def _noise_log_densities(self, ahead, rest, step) -> Float[np.ndarray, " t"]:
+        rest = (target - self.drift(ahead)) * self.speed * np.sqrt(sample.step)[:, None]
         factor = self.start @ lower_factors(self.noise(ahead), len(self.start))
         white = np.linalg.solve(factor, rest[..., None])[..., 0]
         logs = np.log(np.abs(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
-        return -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * step) / 2
+        densities = -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * sample.step) / 2
+        return np.sqrt(sample.step)[:, None] * rest, densities, log_stretch
 
     @property
     def cost(self) -> float:
