@@ -259,7 +259,9 @@ class SmoothFamily(Family):
         initial, rules = problem.initial, problem.rules
         if not problem.valid(problem.data.sample(rules.averaged_transitions)).all():
             return False  # the two would not be fitted to the same transitions
-        if initial.smooth_regression(rules.most_degree, False).kernel_gain > rules.evidence_gain:
+        # With jumps its program must be compiled: then the gain must be one that a polynomial would not be forgiven.
+        least = rules.lack_of_fit_nats if initial.jumps else rules.evidence_gain
+        if initial.smooth_regression(rules.most_degree, False).kernel_gain > least:
             return True
         return not initial.jumps and best.form.noise == "constant" and best.form.degree > 1
 
