@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 BASIS = "powers and kernels"
 APPROACH = PenalisedNewton(iterations=6, tolerance=0.1, halvings=2, penalties=False)  # over few transitions
 FINAL = PenalisedNewton()
-FAST = 0.1  # median relative change of the drift over a sub-step, with which the search for their number starts
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class SmoothLaw(Candidate):
         form, few, rules = self.form, problem.data.sample(2 * BATCH), problem.rules
         points = problem.initial.sample.free.size + 1  # of a packet
         most = min(rules.most_substeps, max(1, rules.most_points // points)) if problem.open_substeps else form.substeps
-        while 2 * form.substeps <= most and problem.initial.drift_change > 2 * form.substeps * FAST:
+        while 2 * form.substeps <= most and problem.initial.drift_change > 2 * form.substeps * rules.fast_drift_change:
             form = replace(form, substeps=2 * form.substeps)
         near = APPROACH.run(problem.transition_rule(form), at, few, advance)
         at = at if near.outcome is Outcome.NOT_FINITE else near.parameters
