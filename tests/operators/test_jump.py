@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import trapezoid
+from scipy.integrate import quad, trapezoid
 from scipy.stats import poisson
 
 from nke.mixtures import GaussianMixture
@@ -30,6 +30,7 @@ from operator_cases import (
     line,
     mass_along,
     mixture_density_network,
+    particles_moved,
     plane,
     rate_of,
     to_jax,
@@ -240,17 +241,18 @@ class TestFiniteTimeJump:
 
 @pytest.mark.usefixtures("double_precision")
 class TestParticles:
-    """Draws from e^{Js} δ_x: their sample moments are those of the semigroup."""
+    """Draws from e^{Js} δ_x."""
 
     @pytest.mark.parametrize("order", [1, 3])
     def test_poisson_jumps(self, order):
-        jump = PoissonJump.from_functions(jump_rate, jump_law, order=order)
-        particles, image = assert_moments_agree(jump, jnp.asarray([0.4]), 0.6)
-        assert_within_standard_errors((particles == 0.4).astype(float)[:, 0], image.weights[0])
-        wave = np.exp(1j * particles[:, 0])
+        """Their characteristic function is that of the law from which they are drawn."""
+        jump, x = PoissonJump.from_functions(jump_rate, jump_law, order=order), jnp.asarray([0.4])
+        particles = particles_moved(jump, x, 0.6)
+        law = jump.landing_terms(x, 0.6).joined(x)
+        assert_within_standard_errors((particles == 0.4).astype(float)[:, 0], law.weights[0])
+        wave = np.exp(1j * (particles[:, 0] - 0.4))
         truth = sum(
-            w * np.exp(1j * m[0] - c[0, 0] / 2)
-            for w, m, c in zip(image.weights, image.means, image.covariances, strict=True)
+            w * np.exp(1j * m[0] - c[0, 0] / 2) for w, m, c in zip(law.weights, law.means, law.covariances, strict=True)
         )
         assert_within_standard_errors(wave.real, truth.real)
         assert_within_standard_errors(wave.imag, truth.imag)
@@ -258,3 +260,32 @@ class TestParticles:
     def test_finite_time_jumps(self):
         network = mixture_density_network()
         assert_moments_agree(FiniteTimeJump(network, 0.05), jnp.asarray([0.4, -0.2]), 0.05)
+
+
+class TestRateAfterAJump:
+    """Jumps by one from 0, where the rate is 2, to 1, where it is another: a Markov chain of two rates."""
+
+    @pytest.mark.parametrize("after", [0.0, 0.7, 1.999, 5.0])
+    def test_probabilities_are_those_of_the_chain(self, after, double_precision):
+        """P(no jump) = e^{−2s}; P(just one) = ∫₀ˢ 2e^{−2u} e^{−after (s − u)} du, by quadrature."""
+        step = 0.4
+        one = GaussianMixture.point(jnp.ones(1))
+        jump = PoissonJump.from_functions(lambda x: jnp.where(x[0] < 0.5, 2.0, after), lambda x: one)
+        terms = jump.landing_terms(jnp.zeros(1), step)
+        just_one = quad(lambda u: 2 * np.exp(-2 * u - after * (step - u)), 0, step)[0]
+        np.testing.assert_allclose(terms.stay, np.exp(-2 * step), rtol=1e-12)
+        np.testing.assert_allclose(terms.first.weights[0], just_one, rtol=1e-6)
+        assert float(terms.joined(jnp.zeros(1)).weights.sum()) == pytest.approx(1.0, abs=1e-12)
+
+    def test_a_rate_that_stays_changes_nothing(self):
+        jump = PoissonJump.from_functions(lambda x: jnp.asarray(3.0), jump_law, order=2)
+        same, landed = jump.terms(jnp.zeros(1), 0.3), jump.landing_terms(jnp.zeros(1), 0.3)
+        for a, b in zip(jax.tree.leaves(same), jax.tree.leaves(landed), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+    def test_one_step_of_a_simulation_is_as_good_as_many(self):
+        """From 0 by one to where it never jumps again: the share that jumped is 1 − e^{−λs}, whatever the sub-steps."""
+        one = GaussianMixture.point(jnp.ones(1))
+        jump = PoissonJump.from_functions(lambda x: jnp.where(x[0] < 0.5, 2.0, 0.0), lambda x: one)
+        particles = particles_moved(jump, jnp.zeros(1), 0.4)
+        assert_within_standard_errors(particles[:, 0], 1 - np.exp(-0.8))

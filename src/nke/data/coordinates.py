@@ -167,14 +167,17 @@ class Coordinates:
         """Gives the coordinates of data whose columns were transformed already, as ``Trajectories.transformed`` does.
 
         Returns:
-            The same shift, scale and time; of the transforms only that angles have a period.
+            The same shift, scale and time; of the transforms only that angles have a period and logarithms no size.
 
         Example:
             >>> logarithmic = nke.Coordinates([0.0], [2.0], 1.0, [nke.transforms.Log()])
             >>> logarithmic.of_transformed().to([4.0])
             array([2.])
         """
-        left = [Periodic(t.period) if isinstance(t, Periodic) else Plain() for t in self.transforms]
+        left = [
+            Periodic(t.period) if isinstance(t, Periodic) else Plain(sized=isinstance(t, Plain))
+            for t in self.transforms
+        ]
         return Coordinates(self.shift, self.scale, self.time_unit, left)
 
     def require_inside(self, x: ArrayLike, names: Sequence[str] | None = None) -> None:

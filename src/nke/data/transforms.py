@@ -142,13 +142,22 @@ class Transform(abc.ABC):
 class Plain(Transform):
     """u = x.
 
+    Args:
+        sized: Whether x has a size, so that noise may be in proportion to it. A column that is a logarithm already has
+            none: its zero depends on the unit.
+
     Example:
         >>> nke.transforms.Plain().to([2.0]).tolist()
         [2.0]
     """
 
+    sized: bool = True
     kind: ClassVar[str] = "plain"
     affine: ClassVar[bool] = True
+
+    def configuration(self) -> dict[str, Any]:
+        """Gives the kind, as ``Transform.configuration``: what a model keeps are the user's own columns."""
+        return {"kind": self.kind}
 
     def to(self, x: ArrayLike) -> Column:
         """Gives x, as ``Transform.to``."""

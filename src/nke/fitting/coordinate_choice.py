@@ -4,7 +4,9 @@ They are compared in the user's units: the density of a logarithm has the Jacobi
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,7 +15,7 @@ from nke.data import Coordinates, Trajectories, Transitions
 from nke.data.transforms import Log, Periodic, Plain, Transform
 from nke.fitting.batches import some_transitions
 from nke.fitting.decisions import Decision, Estimate
-from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.initial_moments import TransitionSample, moments_with_jumps
 from nke.fitting.kinematics import kinematic_constraint
 from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_regression import SmoothRegression
@@ -25,10 +27,11 @@ def choose_coordinates(
 ) -> tuple[tuple[Transform, ...], list[Decision]]:
     """Decides which columns are learned as logarithms, of those that are positive in the data.
 
-    The displacements of a column and of its logarithm are each regressed on powers of the state, with a variance that
-    depends on it; the logarithm is taken where it predicts held-out transitions better by more than chance. Where that
-    is so for one column, others that gain at all follow it: noise in proportion to the state is constant only if all
-    columns are logarithms.
+    First a quick look: the displacements of a column and of its logarithm are each regressed on powers of the state,
+    with a variance that depends on it, and the densities of held-out transitions compared. Where the logarithm of a
+    column predicts better, smooth regressions decide on it and on others that gain: noise in proportion to the state is
+    constant only if all columns are logarithms. Where none does, on those that predict no worse, if the noise is then
+    the same everywhere.
 
     Args:
         data: Recorded trajectories.
@@ -52,22 +55,20 @@ def choose_coordinates(
                 "gain of the logarithm in nats per transition": gain,
                 "smallest value over the median": float(lowest[i]) / middle,
             }
-    if any(gain.value > rules.coordinate_gain_errors * gain.error for gain in gains.values()):
-        rival = chosen | {name: Log() for name, gain in gains.items() if gain.value > 0}
-        ahead = evidence["logarithms"] = _evidence_gain(data, rival, chosen, seed)
-        chosen = rival if ahead["nats of evidence gained"] > rules.evidence_gain else chosen
-    turning = _turning(data, known, fixed)
-    for names in [turning, *([name] for name in turning if len(turning) > 1)] if turning else []:
-        rival = chosen | {name: Periodic() for name in names}
-        ahead = evidence[f"{', '.join(names)} as angles"] = _evidence_gain(data, rival, chosen, seed)
-        if ahead["nats of evidence gained"] > rules.evidence_gain:
-            chosen = rival
-            if names == turning:
-                break
+    errors, regressions = rules.coordinate_gain_errors, _Regressions(data, seed, rules)
+    # Those that predict better, and those that do not clearly predict worse if they make the noise simpler.
+    better = {name for name, gain in gains.items() if gain.value > errors * gain.error}
+    likely = [name for name, gain in gains.items() if gain.value > (0.0 if better else -errors * gain.error)]
+    chosen, found = regressions.likelier(chosen, [likely] if likely else [], Log(), set() if better else set(likely))
+    evidence |= found
+    turning = [name for name in _turning(data, known, fixed) if name not in chosen]
+    groups = [turning, *([name] for name in turning if len(turning) > 1)] if turning else []
+    chosen, found = regressions.likelier(chosen, groups, Periodic(), set())
+    evidence |= found
     rule = (
-        "the logarithm of a positive column where it predicts held-out transitions better by "
-        f"{rules.coordinate_gain_errors:g} standard errors, and then of others that gain, if smooth regressions gain "
-        f"{rules.evidence_gain:g} nats of evidence too; positive=[] keeps all as they are"
+        f"the logarithm of positive columns where smooth regressions gain {rules.evidence_gain:g} nats of evidence and "
+        f"held-out transitions are predicted better by {errors:g} standard errors, or not worse with noise that is "
+        "the same everywhere; positive=[] keeps all as they are"
         if open_columns
         else "no further column is positive throughout"
     ) + "; a column that exceeds several turns is an angle if that gains evidence"
@@ -138,33 +139,97 @@ def _turning(data: Trajectories, known: Mapping[str, Transform], fixed: Sequence
     ]
 
 
-def _evidence_gain(
-    data: Trajectories, rival: Mapping[str, Transform], other: Mapping[str, Transform], seed: int, most: float = 5.0
-) -> dict[str, float]:
-    """Nats of evidence by which smooth regressions gain from other transforms of the columns.
+@dataclass(frozen=True)
+class _Regressions:
+    """Smooth regressions in several coordinates, each made once.
 
-    No transition counts for more than ``most``, so that jumps decide nothing.
+    Attributes:
+        data: Recorded trajectories.
+        seed: Of the choice of transitions and centres.
+        rules: What evidence must be gained.
+        transitions: How many are looked at.
+        most: Nats that one transition may count for, so that no single one decides.
+        made: The regressions by the transforms of the columns.
     """
-    (new, dear), (old, cheap) = (_smooth_evidence(data, columns, seed) for columns in (rival, other))
-    gain = float(np.clip(new - old, -most, most).sum() - dear + cheap)
-    return {"nats of evidence gained": gain, "transitions": len(new)}
+
+    data: Trajectories
+    seed: int
+    rules: SelectionRules
+    transitions: int = 8192
+    most: float = 5.0
+    made: dict[tuple[Transform, ...], "_Evidence"] = field(default_factory=dict)
+
+    def likelier(
+        self, chosen: Mapping[str, Transform], groups: Sequence[Sequence[str]], transform: Transform, unsure: set[str]
+    ) -> tuple[dict[str, Transform], dict[str, object]]:
+        """Tries another transform for groups of columns, one group after the other.
+
+        Args:
+            chosen: Transforms so far.
+            groups: Names of columns that are transformed together.
+            transform: The other transform.
+            unsure: Columns for which it must also make the noise the same everywhere.
+
+        Returns:
+            The transforms that gain evidence, and what was gained.
+        """
+        found, evidence = dict(chosen), {}
+        for group in groups:
+            rival = found | dict.fromkeys(group, transform)
+            new, old = self._at(rival), self._at(found)
+            if all(isinstance(found.get(name), type(transform)) for name in group) or not (new.noisy and old.noisy):
+                continue
+            gain = float(np.clip(new.densities - old.densities, -self.most, self.most).sum() - new.cost + old.cost)
+            evidence[", ".join(_words(transform, name) for name in group)] = {
+                "nats of evidence gained": gain,
+                "transitions": len(new.densities),
+            }
+            simpler = new.constant_noise and not old.constant_noise
+            if gain > self.rules.evidence_gain and (simpler or not unsure & set(group)):
+                found = rival
+        return found, evidence
+
+    def _at(self, chosen: Mapping[str, Transform]) -> "_Evidence":
+        columns = tuple(chosen.get(name, Plain()) for name in self.data.names)
+        if columns not in self.made:
+            self.made[columns] = _Evidence.of(self, columns)
+        return self.made[columns]
 
 
-def _smooth_evidence(
-    data: Trajectories, chosen: Mapping[str, Transform], seed: int, transitions: int = 16_384
-) -> tuple[Float[np.ndarray, " t"], float]:
-    """Log densities of transitions in the user's units under a smooth regression, and what its parameters cost."""
-    columns = tuple(chosen.get(name, Plain()) for name in data.names)
-    coordinates, inner = Coordinates.zscore(data, columns), data.transformed(columns)
-    some = some_transitions(inner.transitions(), transitions, seed)
-    affine, rules = coordinates.of_transformed(), SelectionRules()
-    constraint = kinematic_constraint({}, (), inner.names, some, affine, rules)
-    sample = TransitionSample(some, affine, constraint, rules.near_zero)
-    regression = SmoothRegression.of(sample, np.ones(len(sample.x)), rules.most_degree, seed, rounds=1)
-    densities = affine.log_density_back(regression.log_densities(sample))
-    ends = some_transitions(data.transitions(), transitions, seed).y
-    slopes = [column.log_slope(ends[:, i]) for i, column in enumerate(columns)]
-    return densities + np.sum(slopes, axis=0), regression.cost
+class _Evidence(NamedTuple):
+    """What a smooth regression says in some coordinates.
+
+    Attributes:
+        densities: Log densities of transitions in the user's units.
+        cost: Nats that its parameters cost.
+        constant_noise: Whether the noise is the same everywhere.
+        noisy: Whether every coordinate has noise; densities are not comparable otherwise.
+    """
+
+    densities: Float[np.ndarray, " t"]
+    cost: float
+    constant_noise: bool
+    noisy: bool
+
+    @classmethod
+    def of(cls, asked: _Regressions, columns: tuple[Transform, ...]) -> "_Evidence":
+        data, rules = asked.data, asked.rules
+        coordinates, inner = Coordinates.zscore(data, columns), data.transformed(columns)
+        some = some_transitions(inner.transitions(), asked.transitions, asked.seed)
+        affine = coordinates.of_transformed()
+        constraint = kinematic_constraint({}, (), inner.names, some, affine, rules)
+        sample = TransitionSample(some, affine, constraint, rules.near_zero)
+        if sample.without_noise(rules.noiseless).any():
+            return cls(np.zeros(0), 0.0, True, False)
+        of = partial(SmoothRegression.of, sample, degree=rules.most_degree, seed=asked.seed, rounds=1)
+        regression = of(np.ones(len(sample.x)))
+        left = regression.straightened(sample)
+        if left.excess_kurtosis > rules.jump_kurtosis:  # jumps say nothing about drift and noise
+            regression = of(1 - left.jumped)
+        densities = affine.log_density_back(regression.log_densities_with_jumps(sample))
+        ends = some_transitions(data.transitions(), asked.transitions, asked.seed).y
+        slopes = [column.log_slope(ends[:, i]) for i, column in enumerate(columns)]
+        return cls(densities + np.sum(slopes, axis=0), regression.cost, not regression.state_dependent_noise, True)
 
 
 @dataclass(frozen=True)
@@ -224,7 +289,9 @@ class _Comparison:
             width = squares[held_out] @ log_variance
             width = np.clip(width, *_range(squares[train] @ log_variance))
             rest = moved[held_out] - powers[held_out] @ mean
-            found[held_out] = -(np.log(2 * np.pi) + width + rest**2 * np.exp(-width)) / 2
+            seen = moved[train] - powers[train] @ mean
+            noise = moments_with_jumps(_standardised(seen, squares[train] @ log_variance), np.ones(len(seen)))
+            found[held_out] = noise.log_prob(_standardised(rest, width), np.ones(len(rest))) - width / 2
         return found - np.log(step) / 2 + transform.log_slope(self.seen.y[:, column])
 
     def _folds(self) -> Iterator[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]]:
@@ -245,6 +312,10 @@ def _regression(
         log_variance[0] += np.log(np.mean(rest * np.exp(-width)))  # log χ² is not zero on average
         weight = np.exp(width.mean() - np.clip(width, *_range(width)))
     return mean, log_variance
+
+
+def _standardised(rest: Float[np.ndarray, " t"], log_variance: Float[np.ndarray, " t"]) -> Float[np.ndarray, "t 1"]:
+    return (rest * np.exp(-log_variance / 2))[:, None]
 
 
 def _least_squares(columns, target, weight, ridge: float = 1e-6) -> Float[np.ndarray, " n"]:

@@ -7,7 +7,8 @@ steps with a jump. G is read off whole displacements, so it starts too large by 
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from scipy.spatial import cKDTree
 from scipy.special import expit, logit
 
 from nke.arrays import log_normal_density
@@ -64,7 +65,9 @@ class TransitionSample:
         deviation: Standard deviations of these.
         origin: The user's zero, for each column of x; 0 for cosines and sines.
         near_zero: Size below which a state counts as zero, likewise; 1 for cosines and sines.
-        amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it; 1 for angles.
+        amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it; 1 for those
+            that have none.
+        sizeless: Columns of x that have no size: cosines and sines of angles, and logarithms.
     """
 
     def __init__(
@@ -91,8 +94,9 @@ class TransitionSample:
         self.typical_step = float(np.median(self.step))
         origin, size = near_zero(self.states, coordinates, near_zero_share)
         self.amplitude = np.sqrt(size**2 + (self.states - origin) ** 2)
-        turning = [cosine for cosine, _ in self.pairs]
-        origin[turning], size[turning], self.amplitude[:, turning] = 0.0, 1.0, 1.0
+        sizeless = [i for i, column in enumerate(coordinates.transforms) if not getattr(column, "sized", False)]
+        origin[sizeless], size[sizeless], self.amplitude[:, sizeless] = 0.0, 1.0, 1.0
+        self.sizeless = tuple(sorted({*sizeless, *(i for pair in self.pairs for i in pair)}))
         self.amplitude = self.amplitude[:, self.free]
         sines = len(self.pairs)
         self.origin, self.near_zero = np.append(origin, np.zeros(sines)), np.append(size, np.ones(sines))
@@ -121,6 +125,21 @@ class TransitionSample:
     def velocity(self) -> Float[np.ndarray, "t r"]:
         """Displacements over their steps."""
         return self.displacement / self.step[:, None]
+
+    def without_noise(self, noiseless: float) -> Bool[np.ndarray, " r"]:
+        """Tells the coordinates whose calm motion a smooth function of the state explains without any noise.
+
+        The motion of each state is compared with that of its nearest neighbour; half of them may be jumps.
+
+        Args:
+            noiseless: Noise of a step, in standard deviations, that counts as none.
+
+        Returns:
+            Whether each learned coordinate has none.
+        """
+        near = cKDTree(self.x).query(self.x, 2)[1][:, 1]
+        apart = np.median(np.abs(self.displacement - self.displacement[near]), axis=0)
+        return apart < 2 * noiseless * self.deviation
 
     def moments(self, displacement: Float[np.ndarray, "t r"], jumps: bool, noiseless: float) -> DisplacementMoments:
         """Computes the moments of displacements over these steps.

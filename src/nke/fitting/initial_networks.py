@@ -166,7 +166,7 @@ class InitialModel:
             return 0.0  # kernels may gain where the step is too coarse for any law
         # Noise in proportion to a state that changes its sign is no smooth function.
         simple = self.residual_moments.log_prob(self.regression("constant").residual(), sample.step)
-        rest, smooth_noise, log_stretch = smooth.straightened(sample)
+        rest, _, smooth_noise, log_stretch = smooth.straightened(sample)
         ahead = _clipped(smooth_noise + log_stretch - simple)
         by_drift = smooth.kernel_gain if ahead > len(sample.x) * self._relative_gain else 0.0
         simple_noise = max(self._moments(rest).log_prob(rest, sample.step), self._relative_log_prob(rest), key=np.sum)
@@ -202,7 +202,7 @@ class InitialModel:
     @property
     def likelier_noise(self) -> str:
         """Constant or relative noise, whichever explains better what a quadratic drift leaves."""
-        return "relative" if self._relative_gain > 0 else "constant"  # 0 where all coordinates are angles
+        return "relative" if self._relative_gain > 0 else "constant"  # 0 where no coordinate has a size
 
     def plausible_noise(self) -> list[str]:
         """Lists the forms of the noise worth a trial, the simplest first.
@@ -212,7 +212,7 @@ class InitialModel:
         if self.noiseless.any():
             return ["constant"] if self.noiseless.all() else ["constant", "plain"]
         gain, margin = self._relative_gain, self.rules.noise_form_gain
-        if gain == 0:  # angles only, which have no size that noise could be in proportion to
+        if gain == 0:  # angles or logarithms only, which have no size that noise could be in proportion to
             return ["constant", "plain"]
         return [*(["constant"] if gain < margin else []), "plain", *(["relative"] if gain > -margin else [])]
 
@@ -296,6 +296,8 @@ class InitialModel:
     @cached_property
     def _relative_gain(self) -> float:
         """Nats per transition by which relative noise explains better what a quadratic drift leaves."""
+        if (self.sample.amplitude == 1).all():  # no coordinate has a size
+            return 0.0
         constant = self.residual_moments.log_prob(self.residual, self.sample.step)
         return float(np.mean(self._relative_log_prob(self.residual) - constant))
 
@@ -339,8 +341,8 @@ class InitialModel:
         near_zero = sample.near_zero if form.networks else self.rules.near_zero_polynomial * sample.near_zero
         start, origin, size = map(float32, (factor(noise), sample.origin, near_zero))
         noisy = None if self.constraint is None else self.constraint.free
-        angles = tuple(sorted(column for pair in sample.pairs for column in pair))
-        return RelativeFactor(start, **sizes, origin=origin, size=size, noisy=noisy, angles=angles, key=key)
+        options = {"origin": origin, "size": size, "noisy": noisy, "sizeless": sample.sizeless}
+        return RelativeFactor(start, **sizes, **options, key=key)
 
 
 def initial_generator(

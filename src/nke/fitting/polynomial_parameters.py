@@ -232,7 +232,7 @@ class _NoiseAndJumps:
         scale, unit = self._to.scale, self._to.time_unit
         if kind == "relative":  # at the user's zero noise is in proportion to the size that counts as zero
             relative = 1 / np.asarray(self._factor.size.value, np.float64)[: len(scale)]
-            scale = np.where(np.isin(np.arange(len(scale)), self._factor.angles), scale, relative)
+            scale = np.where(np.isin(np.arange(len(scale)), self._factor.sizeless), scale, relative)
         per = np.outer(scale, scale) / unit
         return NoiseLaw(kind, _nested(per * self._value[0]), _nested(per * self._error[0]))
 

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from threadpoolctl import threadpool_limits
 
 from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_useless_groups
-from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.initial_moments import TransitionSample, displacement_density, moments_with_jumps
 from nke.fitting.packet_scores import lower_factors
 from nke.fitting.smooth_basis import FeatureSet, group_sizes
 
@@ -53,6 +53,39 @@ class Functions(NamedTuple):
     def __call__(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n o"]:
         """Computes the functions at states."""
         return self.features.design(x) @ self.weights.T
+
+
+class Straightened(NamedTuple):
+    """What a smooth drift leaves of displacements.
+
+    Attributes:
+        residual: The residuals, of covariance step·a.
+        white: The same in units of the noise.
+        log_densities: Gaussian log densities of the residuals.
+        log_stretch: Logarithms by which the densities of the displacements themselves are larger.
+    """
+
+    residual: Float[np.ndarray, "t r"]
+    white: Float[np.ndarray, "t r"]
+    log_densities: Float[np.ndarray, " t"]
+    log_stretch: Float[np.ndarray, " t"]
+
+    @property
+    def jumped(self) -> Float[np.ndarray, " t"]:
+        """Probability that each held a jump: something larger than the noise explains."""
+        return moments_with_jumps(self.white, np.ones(len(self.white))).jumped
+
+    @property
+    def excess_kurtosis(self) -> float:
+        """Excess kurtosis in units of the noise, over the Gaussian value, where it is largest."""
+        return float(np.max(np.mean(self.white**4, axis=0) / np.mean(self.white**2, axis=0) ** 2) / 3 - 1)
+
+    @property
+    def gain_of_jumps(self) -> Float[np.ndarray, " t"]:
+        """Nats by which two Gaussians, the noise and one for jumps, explain each better than the noise alone."""
+        once = np.ones(len(self.white))
+        calm = displacement_density(self.white, once, np.eye(self.white.shape[1]))
+        return moments_with_jumps(self.white, once).log_prob(self.white, once) - calm
 
 
 @dataclass(frozen=True)
@@ -147,20 +180,31 @@ class SmoothRegression:
         Returns:
             Log densities in the coordinates of the sample.
         """
-        _, densities, log_stretch = self.straightened(sample)
-        return densities + log_stretch
+        found = self.straightened(sample)
+        return found.log_densities + found.log_stretch
 
-    def straightened(
-        self, sample: TransitionSample
-    ) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, " t"], Float[np.ndarray, " t"]]:
+    def log_densities_with_jumps(self, sample: TransitionSample) -> Float[np.ndarray, " t"]:
+        """Computes the log density of every displacement, where some are larger than the noise explains.
+
+        A jump is as large in units of the noise everywhere, so that it does not matter where it happens.
+
+        Args:
+            sample: The transitions.
+
+        Returns:
+            Log densities in the coordinates of the sample.
+        """
+        found = self.straightened(sample)
+        return found.log_densities + found.log_stretch + found.gain_of_jumps
+
+    def straightened(self, sample: TransitionSample) -> "Straightened":
         """Computes what the drift leaves of every displacement, its covariance step·a however the drift turns.
 
         Args:
             sample: The transitions.
 
         Returns:
-            The residuals, their Gaussian log densities under the noise of the regression, and the logarithms by which
-            those of the displacements themselves are larger.
+            The residuals, and their densities under the noise of the regression.
         """
         half = sample.step[:, None] / 2 * self.speed * self.drift(sample.x)
         ahead = sample.visible_ahead(sample.states, half)
@@ -170,7 +214,7 @@ class SmoothRegression:
         white = np.linalg.solve(factor, rest[..., None])[..., 0]
         logs = np.log(np.abs(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
         densities = -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * sample.step) / 2
-        return np.sqrt(sample.step)[:, None] * rest, densities, log_stretch
+        return Straightened(np.sqrt(sample.step)[:, None] * rest, white, densities, log_stretch)
 
     @property
     def cost(self) -> float:

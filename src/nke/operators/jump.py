@@ -36,6 +36,12 @@ class JumpTerms(NamedTuple):
     first: GaussianMixture  # weight of first order in the step
     more: GaussianMixture | None  # weight of higher order
 
+    def joined(self, x: Float[Array, " d"]) -> GaussianMixture:
+        """All parts as one mixture, whose component 0 is δ₀."""
+        stay = GaussianMixture.point(jnp.zeros_like(x))
+        parts = [GaussianMixture(self.stay[None], stay.means, stay.covariances), self.first]
+        return join(parts + ([] if self.more is None else [self.more]))
+
 
 class Jump(Operator):
     """A jump term: rate λ(x), law of one jump, and the law H^s of the displacement by jumps over a time s.
@@ -104,6 +110,26 @@ class Jump(Operator):
             (0.741, 0.222)
         """
 
+    def landing_terms(self, x: Float[Array, " d"], step: Step) -> "JumpTerms":
+        """The parts of H^s(x) where the rate may be another one after a jump; by default it stays as it is.
+
+        Args:
+            x: One state.
+            step: The time s.
+
+        Returns:
+            The parts, weighted by their masses.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> law = nke.GaussianMixture.point(jnp.ones(1))  # from 0 to 1, where the rate is 0
+            >>> jump = nke.operators.PoissonJump.from_functions(lambda x: 3.0 * (1 - x[0]), lambda x: law)
+            >>> terms = jump.landing_terms(jnp.zeros(1), 0.1)
+            >>> round(float(terms.first.weights[0]), 3)  # 1 − e^{−0.3}: never twice
+            0.259
+        """
+        return self.terms(x, step)
+
     def displacement(self, x: Float[Array, " d"], step: Step) -> GaussianMixture:
         """The law H^s(x) as one mixture.
 
@@ -121,10 +147,7 @@ class Jump(Operator):
             >>> round(float(jump.displacement(jnp.zeros(1), 0.1).moments()[0][0]), 3)  # λ·s jumps by one
             0.3
         """
-        terms = self.terms(x, step)
-        stay = GaussianMixture.point(jnp.zeros_like(x))
-        parts = [GaussianMixture(terms.stay[None], stay.means, stay.covariances), terms.first]
-        return join(parts + ([] if terms.more is None else [terms.more]))
+        return self.terms(x, step).joined(x)
 
     def rate(self, mean: Float[Array, " d"], covariance: Float[Array, "d d"], quadrature: Quadrature) -> PacketRate:
         """Ĵ(π, μ, Σ) = (0, ⟨β, G⟩, ⟨γ + β(x−μ)ᵀ + (x−μ)βᵀ, G⟩), β and γ the raw moments of h(x, ·).
@@ -170,7 +193,7 @@ class Jump(Operator):
         )
 
     def move(self, x: Float[Array, " d"], step: Step, noise: Noise) -> Float[Array, " d"]:
-        """A draw from x + H^s(x).
+        """A draw from x + H^s(x), the rate being that of where a jump leads to after it.
 
         Args:
             x: State of the particle.
@@ -180,9 +203,7 @@ class Jump(Operator):
         Returns:
             Its new state.
         """
-        law = self.displacement(x, step)
-        k = jnp.minimum(jnp.sum(noise.choice >= jnp.cumsum(law.weights)), law.components - 1)
-        return x + law.means[k] + cholesky(law.covariances)[k] @ noise.jump
+        return x + draw(self.landing_terms(x, step).joined(x), noise)
 
     def constrained(self, constraint: KinematicConstraint) -> "Jump":
         """The jumps of the whole state from those of its free coordinates.
@@ -427,6 +448,28 @@ class PoissonJump(Jump):
             more.append(GaussianMixture(chance * jumps.weights, jumps.means, jumps.covariances))
         return JumpTerms(stay, first, join([*more, _more_jumps(expected, law, self.order + 1)]))
 
+    def landing_terms(self, x: Float[Array, " d"], step: Step) -> JumpTerms:
+        """The parts where a jump by component k leads to the rate λ_k = λ(x + β_k), the mean of that component.
+
+        Just one jump has the probability α_k λ (e^{−λ_k s} − e^{−λs})/(λ − λ_k); more than one has the rest.
+
+        Args:
+            x: One state.
+            step: The time s.
+
+        Returns:
+            The parts, weighted by their masses.
+        """
+        frozen, (rate, law) = self.terms(x, step), self.measure(x)
+        slower = step * (rate - jax.vmap(self.intensity)(x + law.means))
+        once = frozen.first.weights * _mean_exponential(slower)
+        assert frozen.more is not None
+        rest, before = 1 - frozen.stay - jnp.sum(once), jnp.sum(frozen.more.weights)
+        share = jnp.maximum(rest, 0.0) / jnp.maximum(before, jnp.finfo(before.dtype).tiny)
+        first = GaussianMixture(once, frozen.first.means, frozen.first.covariances)
+        more = GaussianMixture(share * frozen.more.weights, frozen.more.means, frozen.more.covariances)
+        return JumpTerms(frozen.stay, first, more)
+
     def constrained(self, constraint: KinematicConstraint) -> "PoissonJump":
         """The jumps of the whole state from those of its free coordinates.
 
@@ -519,6 +562,18 @@ def _more_jumps(expected: Float[Array, ""], law: GaussianMixture, n: int) -> Gau
     mean, covariance = law.moments()
     total = count * covariance + variance * outer(mean, mean)
     return GaussianMixture(mass[None], (count * mean)[None], total[None])
+
+
+def _mean_exponential(u: Float[Array, " k"], small: float = 1e-3) -> Float[Array, " k"]:
+    """∫₀¹ e^{ut} dt = (e^u − 1)/u, also for small u."""
+    near = jnp.abs(u) < small
+    return jnp.where(near, 1 + u / 2 + u * u / 6, jnp.expm1(u) / jnp.where(near, 1.0, u))
+
+
+def draw(law: GaussianMixture, noise: Noise) -> Float[Array, " d"]:
+    """One displacement by jumps with given random numbers."""
+    k = jnp.minimum(jnp.sum(noise.choice >= jnp.cumsum(law.weights)), law.components - 1)
+    return law.means[k] + cholesky(law.covariances)[k] @ noise.jump
 
 
 def join(mixtures: list[GaussianMixture]) -> GaussianMixture:

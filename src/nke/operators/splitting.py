@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from nke.mixtures import GaussianMixture
 from nke.operators.configuration import Configuration, Registry
 from nke.operators.generator import Generator
+from nke.operators.jump import draw
 from nke.operators.operator import Noise, Operator, Step
 from nke.operators.quadrature import Cubature, Quadrature
 
@@ -267,6 +268,6 @@ class Euler(Splitting):
             >>> nke.operators.Euler().move(generator, jnp.ones(1), 0.25, noise).tolist()  # 1 − 0.25 + √0.25
             [1.25]
         """
-        jumped = x if generator.jump is None else generator.jump.move(x, step, noise)
+        jumped = x if generator.jump is None else x + draw(generator.jump.displacement(x, step), noise)
         g = generator.diffusion.factor(x)
         return jumped + step * generator.advection.drift(x) + jnp.sqrt(step) * (g @ noise.diffusion[: g.shape[-1]])

@@ -170,7 +170,7 @@ class EulerMaruyamaRule(TransitionRule):
 class ForwardPacket(TransitionRule):
     """e^{L s} δ_x as a mixture: the equation linearised in the middle of the step, each packet's moments solved.
 
-    With m = x + s/2·f(x), M = s·a(m) and H^s(x) = Σ_k α_k G_{β_k,γ_k}, the drift near the path is
+    With m = x + s/2·f(x), M = s·a(m) and H^s = Σ_k α_k G_{β_k,γ_k}, the drift near the path is
     f̄ + J (y − m), f̄ = ⟨f, G_{m,M/2}⟩, J = ⟨Df, G_{m,M/2}⟩. A packet that did not jump then ends as
 
         mean x + s·R (f̄ − J (m − x)),   covariance R M Rᵀ,   R = (I − sJ/4)⁻² ≈ ∫₀¹ e^{sJu} du,
@@ -179,7 +179,8 @@ class ForwardPacket(TransitionRule):
 
         mean x + h + β_k + s/2·⟨f, G_{x+h+β_k,γ_k}⟩,   covariance R M Rᵀ + (I + s/2·J_k) γ_k (I + s/2·J_k)ᵀ,
 
-    h being half of the mean motion of the former.
+    h being half of the mean motion of the former; H^s is that of the state halfway, x + h, with the rate of the state
+    that a jump leads to after it.
 
     It is a normalised density for any f, a and H, of second order in s in mean and covariance for additive noise,
     and stays sane where the drift is stiff: R decays with −sJ, m − x and sJ are bounded (``FAR``, ``STIFF``), the drift
@@ -218,7 +219,7 @@ class ForwardPacket(TransitionRule):
         mean, covariance, halfway = self._without_jumps(generator, x, step)
         if generator.jump is None:
             return GaussianMixture(jnp.ones_like(x[:1]), mean[None], covariance[None])
-        terms = generator.jump.terms(x, step)
+        terms = generator.jump.landing_terms(x + halfway, step)
 
         def land(shift, factor):
             average, change = self._over(drift, x + halfway + shift, factor)

@@ -76,8 +76,8 @@ def test_relative_noise_is_in_proportion_to_the_state():
 
 def test_relative_noise_of_an_angle_does_not_follow_its_cosine():
     """The noise of a column is in proportion to it, that of an angle beside it is the same everywhere."""
-    options = {"origin": jnp.zeros(3), "size": jnp.array([1.0, 1e-3, 1.0]), "noisy": (0, 1), "angles": (0, 2)}
+    options = {"origin": jnp.zeros(3), "size": jnp.array([1.0, 1e-3, 1.0]), "noisy": (0, 1), "sizeless": (0, 2)}
     factor = RelativeFactor(0.2 * jnp.eye(2), 0, 0, **options, key=jax.random.key(0))
     here, there = (factor(jnp.array([np.cos(a), x, np.sin(a)])) for a, x in ((0.3, 2.0), (1.5, 4.0)))
     np.testing.assert_allclose(jnp.diag(there) / jnp.diag(here), [1.0, 2.0], rtol=1e-5)
-    assert RelativeFactor.from_configuration(factor.configuration(), 3, 2).angles == (0, 2)
+    assert RelativeFactor.from_configuration(factor.configuration(), 3, 2).sizeless == (0, 2)

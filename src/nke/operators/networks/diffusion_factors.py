@@ -319,7 +319,8 @@ class RelativeFactor(eqx.Module):
         origin: The zero of the user's state in the coordinates of training.
         size: The size c of each coordinate below which its noise no longer follows it.
         noisy: The coordinates that g gives, if not all.
-        angles: Columns of cosines and sines, which have no size that noise could be in proportion to: 1 is taken.
+        sizeless: Columns that have no size which noise could be in proportion to: cosines, sines, logarithms; 1 is
+            taken.
         key: Random key for the network's start.
 
     Attributes:
@@ -328,7 +329,7 @@ class RelativeFactor(eqx.Module):
         origin: The origin, which is not trained.
         size: The size, which is not trained.
         noisy: The coordinates that g gives, or None for all.
-        angles: Columns of cosines and sines.
+        sizeless: Columns that have no size.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -345,7 +346,7 @@ class RelativeFactor(eqx.Module):
     origin: Fixed
     size: Fixed
     noisy: tuple[int, ...] | None = eqx.field(static=True)
-    angles: tuple[int, ...] = eqx.field(static=True)
+    sizeless: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -355,22 +356,22 @@ class RelativeFactor(eqx.Module):
         origin: Float[Array, " d"],
         size: Float[Array, " d"],
         noisy: tuple[int, ...] | None = None,
-        angles: tuple[int, ...] = (),
+        sizeless: tuple[int, ...] = (),
         *,
         key: PRNGKeyArray,
     ):
         r = len(start)
         self.body = PolynomialPlusMLP(len(origin), r * (r + 1) // 2, width, depth, degree=1 if depth else 0, key=key)
         self.start, self.origin, self.size = (Fixed(jnp.asarray(a)) for a in (start, origin, size))
-        self.noisy, self.angles = noisy, angles
+        self.noisy, self.sizeless = noisy, sizeless
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
         """The factor at one state."""
         state, size, start = x - self.origin.value, self.size.value, self.start.value
         inputs, amplitude = jnp.arcsinh(state / size), jnp.sqrt(size**2 + state**2)
-        if self.angles:
-            turning = np.isin(np.arange(len(x)), self.angles)
-            inputs, amplitude = jnp.where(turning, x, inputs), jnp.where(turning, 1.0, amplitude)
+        if self.sizeless:
+            without = np.isin(np.arange(len(x)), self.sizeless)
+            inputs, amplitude = jnp.where(without, x, inputs), jnp.where(without, 1.0, amplitude)
         factor = start @ lower_factor(self.body(inputs), len(start), nearly_linear)
         return (amplitude if self.noisy is None else amplitude[jnp.array(self.noisy)])[:, None] * factor
 
@@ -385,8 +386,8 @@ class RelativeFactor(eqx.Module):
             {'kind': 'relative', 'width': 4, 'depth': 1, 'noisy': None}
         """
         noisy = None if self.noisy is None else list(self.noisy)
-        angles = {"angles": list(self.angles)} if self.angles else {}
-        return {"kind": self.kind, **self.body.sizes(), "noisy": noisy, **angles}
+        sizeless = {"angles": list(self.sizeless)} if self.sizeless else {}  # the name in files since format 5
+        return {"kind": self.kind, **self.body.sizes(), "noisy": noisy, **sizeless}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "RelativeFactor":
@@ -406,5 +407,5 @@ class RelativeFactor(eqx.Module):
             True
         """
         noisy = None if configuration["noisy"] is None else tuple(configuration["noisy"])
-        sizes, angles = (configuration["width"], configuration["depth"]), tuple(configuration.get("angles", ()))
-        return cls(jnp.eye(outputs), *sizes, jnp.zeros(inputs), jnp.ones(inputs), noisy, angles, key=any_key())
+        sizes, sizeless = (configuration["width"], configuration["depth"]), tuple(configuration.get("angles", ()))
+        return cls(jnp.eye(outputs), *sizes, jnp.zeros(inputs), jnp.ones(inputs), noisy, sizeless, key=any_key())
