@@ -32,6 +32,13 @@ class SelectionRules:
         2.0, "standard errors by which the logarithm of a positive column must predict better", "a level of 2 %"
     )
 
+    # Are there borders?
+    border_nats: float = _rule(
+        7.0,
+        "crossings that the law would have made, and the data did not, from which on a border is assumed",
+        "a level of e^−7, one in a thousand",
+    )
+
     # Are there jumps?
     jump_kurtosis: float = _rule(
         0.45,

@@ -8,6 +8,7 @@ from nke.data import Coordinates, Trajectories
 from nke.data.transforms import Periodic, Plain
 from nke.errors import InputError
 from nke.fitting.batches import some_transitions
+from nke.fitting.borders import find_borders
 from nke.fitting.coordinate_choice import choose_coordinates, coordinate_decision
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.known_columns import known_columns
@@ -16,6 +17,8 @@ from nke.fitting.method import Method, StructuredMethod
 from nke.fitting.result import FitResult
 from nke.fitting.training import FitRun
 from nke.fitting.validity import noise_decision, step_decision
+
+BORDER_TRANSITIONS = 16_384  # that are looked at for borders: what the cost allows
 
 
 @dataclass(frozen=True)
@@ -90,9 +93,17 @@ class SuitedCoordinates:
         Returns:
             The result; model and score are in the user's coordinates.
         """
+        result = self._with_decisions(self._fit(data, method, jumps, run))
+        if not isinstance(method, Likelihood):
+            return result
+        some = some_transitions(data.transitions(), BORDER_TRANSITIONS, run.seed)
+        borders, decisions = find_borders(result.model, data, some, method.rules)
+        return replace(result, model=replace(result.model, borders=borders), decisions=(*result.decisions, *decisions))
+
+    def _fit(self, data: Trajectories, method: Method, jumps: bool | None, run: FitRun) -> FitResult:
         columns = self.coordinates.transforms
         if all(isinstance(column, Plain) for column in columns):
-            return self._with_decisions(method.fit(data, self.coordinates, jumps, run))
+            return method.fit(data, self.coordinates, jumps, run)
         inner = data.transformed(columns)
         result = _renamed(method, data, inner).fit(inner, self.coordinates.of_transformed(), jumps, run)
         found = result.model.coordinates
@@ -101,7 +112,7 @@ class SuitedCoordinates:
         result = replace(result, model=model)
         if result.score is not None and not coordinates.is_affine:
             result = _in_the_users_coordinates(result, data, method, run)
-        return self._with_decisions(result)
+        return result
 
     def _with_decisions(self, result: FitResult) -> FitResult:
         """The decisions on coordinates come behind the first, how the data was divided."""

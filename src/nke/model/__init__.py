@@ -1,6 +1,6 @@
 """The learned law in the user's units: coefficients, transition density, sampling, storage."""
 
-from nke.model.model import Model
+from nke.model.model import Borders, Model
 from nke.model.storage import load
 
-__all__ = ["Model", "load"]
+__all__ = ["Borders", "Model", "load"]

@@ -21,6 +21,8 @@ from nke.model.storage import write
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
 from nke.progress import ProgressOption, progress_bar
 
+Borders = tuple[tuple[float, float], ...]
+
 
 @dataclass(frozen=True)
 class Model:
@@ -40,6 +42,8 @@ class Model:
         rule: The discrete model behind ``transition``, ``log_prob`` and ``score``.
         splitting: How ``sample`` composes a step.
         unit_of_time: The unit of time, for axes and tables.
+        borders: Lowest and highest value of each coordinate, at which ``sample`` reflects; infinite where there is
+            none, None where there are none at all. Transition densities do not know of them.
 
     Example:
         >>> model.names, model.dimension, model.has_jumps
@@ -54,6 +58,7 @@ class Model:
     rule: TransitionRule = field(default_factory=ForwardPacket)
     splitting: Splitting = field(default_factory=Strang)
     unit_of_time: str = ""
+    borders: Borders | None = None
 
     @property
     def dimension(self) -> int:
@@ -289,8 +294,9 @@ class Model:
     ) -> Float[np.ndarray, "paths times d"]:
         """Simulated paths.
 
-        Angles go round as in the data: they count whole turns, or are wrapped into its interval. Paths that become
-        NaN or infinite are named in a warning and kept as they are.
+        Angles go round as in the data: they count whole turns, or are wrapped into its interval. Where the model has
+        borders, paths are reflected there. Paths that become NaN or infinite are named in a warning and kept as they
+        are.
 
         Args:
             x0: Start states (M, d), one for each path; or one (d,) for all.
@@ -331,9 +337,12 @@ class Model:
                 counts,
                 jax.random.key(seed),
                 refine=substeps is None and splitting.refined,
+                borders=self._dimensionless_borders(),
                 progress=begin,
             )
         moved = (self.coordinates.back(z.astype(np.float64)) + self.coordinates.turns(start)).swapaxes(0, 1)
+        if self.borders is not None:
+            moved = np.clip(moved, *np.array(self.borders).T)  # what single precision rounds beyond
         paths_out = np.concatenate([start[:, None], moved], axis=1)
         _warn_of_divergence(paths_out, times)
         return paths_out
@@ -354,6 +363,13 @@ class Model:
             ...     model.save(f"{folder}/model.nke")
         """
         write(self, path)
+
+    def _dimensionless_borders(self) -> Float[np.ndarray, "2 d"] | None:
+        """Lowest and highest dimensionless states; a column that has a border is not curved."""
+        if self.borders is None:
+            return None
+        ends, (shift, scale) = np.array(self.borders).T, (self.coordinates.shift, self.coordinates.scale)
+        return (ends - shift) / scale
 
     def _enter(self, x: ArrayLike) -> tuple[Float[np.ndarray, "n d"], tuple[int, ...]]:
         """Dimensionless states as rows, and the batch shape to give back."""

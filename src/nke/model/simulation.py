@@ -24,21 +24,24 @@ def sample(
     substeps: Int[np.ndarray, " intervals"],
     key: PRNGKeyArray,
     refine: bool = False,
+    borders: Float[np.ndarray, "2 d"] | None = None,
     progress: Progress = silent,
 ) -> Float[np.ndarray, "intervals n d"]:
     """States at the end of each interval, every interval cut into its own number of sub-steps.
 
-    With ``refine`` the number is multiplied by what the coefficients at the present states ask for. The intervals are
-    done in pieces of few distinct sizes, the last filled up with intervals of no sub-steps.
+    With ``refine`` the number is multiplied by what the coefficients at the present states ask for. States beyond the
+    ``borders``, lowest and highest, are reflected. The intervals are done in pieces of few distinct sizes, the last
+    filled up with intervals of no sub-steps.
     """
     count = len(steps)
     size = 1 << (-(-count // PIECES) - 1).bit_length()
     pieces = -(-count // size)
     keys = jax.random.split(key, (PIECES, size))  # one program for all counts of a size
     lengths, counts = (np.pad(a, (0, pieces * size - count)).reshape(pieces, size) for a in (steps, substeps))
+    ends = None if borders is None else jnp.asarray(borders, jnp.float32)
     states, advance = [], progress("simulating", count)
     for i in range(pieces):
-        moved = np.asarray(sample_piece(generator, splitting, z, lengths[i], counts[i], keys[i], refine))
+        moved = np.asarray(sample_piece(generator, splitting, z, lengths[i], counts[i], keys[i], refine, ends))
         z, rows = moved[-1], min(size, count - i * size)
         states.append(moved[:rows])
         advance(rows)
@@ -54,6 +57,7 @@ def sample_piece(
     substeps: Int[Array, " intervals"],
     keys: Key[Array, " intervals"],
     refine: bool,
+    borders: Float[Array, "2 d"] | None = None,
 ) -> Float[Array, "intervals n d"]:
     """States at the end of each interval, in one compiled loop over all of them."""
     n, d = z.shape
@@ -68,7 +72,7 @@ def sample_piece(
             jax.random.rademacher(keys[3], (n, d * (d - 1) // 2), z.dtype),
         )
         moved = jax.vmap(lambda z, noise: splitting.move(generator, z, step, noise))(z, noise)
-        return moved, step, key
+        return moved if borders is None else reflected(moved, *borders), step, key
 
     def interval(z, inputs):
         step, count, key = inputs
@@ -79,6 +83,13 @@ def sample_piece(
         return z, z
 
     return jax.lax.scan(interval, z, (steps, substeps, keys))[1]
+
+
+def reflected(z: Float[Array, "n d"], low: Float[Array, " d"], high: Float[Array, " d"]) -> Float[Array, "n d"]:
+    """States mirrored at borders that they crossed, infinite ones being none."""
+    z = jnp.where(z < low, 2 * low - z, z)
+    z = jnp.where(z > high, 2 * high - z, z)
+    return jnp.clip(z, low, high)
 
 
 def substeps_needed(

@@ -27,7 +27,7 @@ from nke.operators.splitting import SPLITTINGS
 from nke.operators.transition_rule import RULES
 
 if TYPE_CHECKING:
-    from nke.model.model import Model
+    from nke.model.model import Borders, Model
 
 FORMAT = "nke-model"
 FORMAT_VERSION = 6  # 6: columns may be transformed; format 5 is the same without
@@ -132,6 +132,7 @@ def _configuration(model: "Model") -> dict[str, Any]:
         "time_unit": model.coordinates.time_unit,
         "transforms": [transform.configuration() for transform in model.coordinates.transforms],
         "unit_of_time": model.unit_of_time,
+        "borders": _finite(model.borders),
         "rule": RULES.describe(model.rule),
         "splitting": SPLITTINGS.describe(model.splitting),
         "generator": model.generator.configuration(),
@@ -153,7 +154,19 @@ def _build(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> "Model":
         RULES.build(config["rule"]),
         SPLITTINGS.build(config["splitting"]),
         config["unit_of_time"],
+        _with_infinite(config.get("borders")),  # missing in files before there were borders
     )
+
+
+def _finite(borders: "Borders | None") -> list[list[float | None]] | None:
+    """Borders as JSON, which knows no infinity."""
+    return None if borders is None else [[end if np.isfinite(end) else None for end in pair] for pair in borders]
+
+
+def _with_infinite(borders: list[list[float | None]] | None) -> "Borders | None":
+    if borders is None:
+        return None
+    return tuple((-np.inf if low is None else low, np.inf if high is None else high) for low, high in borders)
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:
