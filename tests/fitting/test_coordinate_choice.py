@@ -90,8 +90,28 @@ def test_a_column_that_goes_round_is_an_angle_where_that_gains_evidence():
     """A potential of period 2π over several turns; a walk over as many turns whose law knows no period stays plain."""
     columns, decisions = chosen(PeriodicPotential().simulate(128, seed=5))
     assert isinstance(columns[0], Periodic)
-    assert decisions[0].evidence["x as angles"]["nats of evidence gained"] > SelectionRules().evidence_gain
+    assert decisions[0].evidence["x as an angle"]["nats of evidence gained"] > SelectionRules().evidence_gain
     walk = OrnsteinUhlenbeck().simulate(128, seed=5)
     columns, decisions = chosen(shifted(walk, 10.0, 0.0))
     assert isinstance(columns[0], Plain)
-    assert decisions[0].evidence["x1 as angles"]["nats of evidence gained"] < 0
+    assert decisions[0].evidence["x1 as an angle"]["nats of evidence gained"] < 0
+
+
+def test_jumps_do_not_hide_that_a_price_is_a_logarithm():
+    """Merton's prices: noise and downward jumps in proportion, which pass for an asymmetric noise of the logarithm."""
+    rng = np.random.default_rng(0)
+    noise = 0.2 * np.sqrt(1 / 252) * rng.normal(size=(100, 252))
+    jumps = (rng.random((100, 252)) < 3 / 252) * rng.normal(-0.08, 0.06, (100, 252))
+    states = rng.uniform(50, 150, (100, 1)) * np.exp(np.cumsum(noise + jumps, axis=1))
+    columns, decisions = chosen(Trajectories(states[..., None], 1 / 252, names=["price"]))
+    assert columns == (Log(),)
+    assert decisions[0].evidence["log price"]["nats of evidence gained"] > RULES.evidence_gain
+
+
+def test_motion_without_noise_is_not_compared():
+    """Positions of a constant velocity move over several turns, but their densities say nothing about angles."""
+    velocity = np.random.default_rng(0).uniform(1, 3, (40, 1))
+    positions = velocity * np.arange(0, 10, 0.1)
+    data = Trajectories(np.stack([positions, np.broadcast_to(velocity, positions.shape)], axis=-1), 0.1)
+    columns, _ = chosen(data)
+    assert columns == (Plain(), Plain())

@@ -44,8 +44,9 @@ def choose_coordinates(
         A transform for each column, and the decisions with their evidence.
     """
     chosen, evidence, gains = dict(known), {}, {}
-    lowest = data.observed_states.min(axis=0)
-    open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and name not in known and name not in fixed]
+    lowest, moves = data.observed_states.min(axis=0), data.transitions().displacement.any(axis=0)
+    settled = {*known, *fixed}
+    open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and moves[i] and name not in settled]
     if open_columns:
         comparison = _Comparison.of(data, seed, rules)
         for i in open_columns:

@@ -41,9 +41,8 @@ class KernelGroup(NamedTuple):
         """Computes the principal functions of states."""
         columns = list(self.columns)
         root = np.sqrt(self.precisions[0, columns])
-        # Kernels in single precision, as the model computes them: half of a regression is their exponentials.
-        at, centres = (x[:, columns] * root).astype(np.float32), (self.centres[:, columns] * root).astype(np.float32)
-        return (_kernel(at, centres) @ self.projection.astype(np.float32)).astype(x.dtype)
+        at, centres = (x[:, columns] * root).astype(x.dtype), (self.centres[:, columns] * root).astype(x.dtype)
+        return _kernel(at, centres) @ self.projection.astype(x.dtype)
 
 
 class GroupSize(NamedTuple):

@@ -9,14 +9,15 @@ from nke.fitting.batches import float32
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
 from nke.model import Model
-from nke.model.batched import relative_changes
+from nke.model.batched import step_changes
 
 
 def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Decision:
     """Decides whether the step is short enough, by how much the learned drift changes over it.
 
-    Where the drift turns within a step, typically or in some part of the states only, what is learned there is an
-    average over the step, and what it misses looks like noise.
+    A drift that changes in a straight line along the way is followed by the discrete model, however much; unless the
+    state has forgotten where it came from. Where the drift turns otherwise, what is learned is an average over the
+    step, and what it misses looks like noise.
 
     Args:
         model: The law.
@@ -26,22 +27,23 @@ def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Dec
     Returns:
         The decision, with a warning where the step is too coarse that says in which states.
     """
-    to, key = model.coordinates, jax.random.key(0)
-    _, by_drift = relative_changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)), key)
-    change, turned = float(np.median(by_drift)), np.asarray(by_drift) > rules.most_drift_change
-    share, answer, warning = float(turned.mean()), "yes", ""
+    to = model.coordinates
+    found = step_changes(model.generator, float32(to.to(part.x)), float32(to.step_to(part.step)))
+    by_drift, missed = (np.asarray(each) for each in found)
+    turned = (by_drift > rules.most_drift_change) & (missed > rules.most_missed)
+    change, share, answer, warning = float(np.median(by_drift)), float(turned.mean()), "yes", ""
     if change > rules.coarse_step:
         answer = "no"
         warning = (
-            f"the step of the data is too coarse: over one step the drift typically changes by {change:.0%}, so what "
-            "is learned is an average over the step; record with a shorter one"
+            f"the step of the data is too coarse: over one step the drift typically changes by {change:.0%}, so that "
+            "the state hardly remembers where it came from; record with a shorter one"
         )
     elif share > rules.coarse_share:
         places = _range_of(model.names, part.x[turned])
         answer = f"not everywhere: too coarse at {places}"
         warning = (
             f"the step of the data is too coarse in {share:.1%} of the transitions, those from {places}: there the "
-            "drift changes by more than its own size within one step, so that drift and noise are averages over it and "
+            "drift turns by more than its own size within one step, so that drift and noise are averages over it and "
             "not to be trusted; record with a shorter step"
         )
     return Decision(
@@ -50,10 +52,11 @@ def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Dec
         {
             "step": model.step,
             "median relative change of the drift over a step": change,
-            f"share of transitions over which it changes by more than {rules.most_drift_change:.0%}": share,
+            "share of transitions over which it turns by more than its own size": share,
         },
-        f"yes while the drift typically changes by no more than {rules.coarse_step:.0%}, and by more than "
-        f"{rules.most_drift_change:.0%} in no more than {rules.coarse_share:.0%} of the transitions",
+        f"yes while the drift typically changes by no more than {rules.coarse_step:.0%} over a step, and in no more "
+        f"than {rules.coarse_share:.0%} of the transitions by more than {rules.most_drift_change:.0%} with a turn that "
+        f"adds more than {rules.most_missed:.0%} to the motion",
         "step",
         warning,
     )

@@ -93,6 +93,27 @@ def relative_changes(
     return jax.vmap(change)(z, jnp.broadcast_to(step, z.shape[:1]), jax.random.normal(key, z.shape))
 
 
+@eqx.filter_jit
+def step_changes(
+    generator: Generator, z: Float[Array, "n d"], step: Float[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Relative change of the drift over a step, and the error that linearising it leaves over the motion of the step.
+
+    With the second difference Δ²f = f(z) − 2f(z + s/2·f) + f(z + s·f) the flow of a drift that is linear along the way
+    misses s·Δ²f/6; the motion is √(|s·f|² + s·tr a).
+    """
+    f, g = generator.advection.drift, generator.diffusion.factor
+
+    def change(z, step):
+        now, noise = f(z), g(z)
+        half, whole = f(z + step / 2 * now), f(z + step * now)
+        motion = jnp.sum((step * now) ** 2) + step * jnp.sum(noise**2)
+        missed = jnp.sum((step / 6 * (now - 2 * half + whole)) ** 2)
+        return _relative(whole - now, now), jnp.sqrt(missed / (motion + jnp.finfo(z.dtype).tiny))
+
+    return jax.vmap(change)(z, step)
+
+
 def _relative(change: Float[Array, "..."], whole: Float[Array, "..."]) -> Float[Array, ""]:
     """The size of a change over that of what changes."""
     return jnp.sqrt(jnp.sum(change**2) / (jnp.sum(whole**2) + jnp.finfo(whole.dtype).tiny))
