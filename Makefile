@@ -25,7 +25,7 @@ layers: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 verify: $(READY)
 	$(BIN)/pytest -n 2 -m validation tests

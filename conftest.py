@@ -15,7 +15,37 @@ import numpy as np
 import pytest
 from jaxtyping import install_import_hook
 
+CHEAP = {
+    "tmp_path_factory",
+    "pytestconfig",
+    "doctest_namespace",
+    "record_testsuite_property",
+    "worker_id",
+    "testrun_uid",
+}
+
 install_import_hook(["nke", "benchmarks"], "shapes.checked")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]):
+    """Tests that share a fixture run in one process, so that no fit is made twice (``--dist loadgroup``)."""
+    for item in items:
+        shared = _shared(item)
+        if shared:
+            item.add_marker(pytest.mark.xdist_group(shared))
+
+
+def _shared(item: pytest.Item) -> str:
+    """What a test shares with others: the widest of its fixtures, or the class or file whose fixture it uses."""
+    info = getattr(item, "_fixtureinfo", None)
+    found = {name: defs[-1].scope for name, defs in (info.name2fixturedefs if info else {}).items() if defs}
+    found = {name: scope for name, scope in found.items() if not name.startswith("_") and name not in CHEAP}
+    for name, scope in sorted(found.items()):
+        if scope == "session":
+            return name
+    place = item.nodeid.split("::")
+    return place[0] if "module" in found.values() else "::".join(place[:2]) if "class" in found.values() else ""
 
 
 @pytest.fixture

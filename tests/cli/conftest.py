@@ -25,7 +25,8 @@ def recorded(tmp_path_factory):
 @pytest.fixture(scope="session")
 def fit_outcome(recorded):
     """What ``nke fit --json`` says about ``cells.nke``, fitted by networks that compile in seconds."""
-    small = nke.Likelihood(networks=True, noise="constant", width=4, depth=1, schedule=nke.Schedule(steps=20))
+    sizes = {"width": 4, "depth": 1, "schedule": nke.Schedule(steps=20)}
+    small = nke.Likelihood(networks=True, polish=False, noise="constant", **sizes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nke.cli.fit, "chosen_method", lambda *asked: small)
         outcome = run("fit", recorded, "-o", recorded.with_name("cells.nke"), "--time", "hours", "--no-jumps", "--json")

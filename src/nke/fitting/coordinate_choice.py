@@ -40,29 +40,35 @@ def choose_coordinates(
         seed: Of the parts that are held out.
         rules: Margin of the comparison.
 
+    Angles are columns that exceed several turns, if cosine and sine do not predict their motion worse and a smooth
+    regression gains evidence.
+
     Returns:
         A transform for each column, and the decisions with their evidence.
     """
     chosen, evidence, gains = dict(known), {}, {}
     lowest, moves = data.observed_states.min(axis=0), data.transitions().displacement.any(axis=0)
-    settled = {*known, *fixed}
+    settled, errors = {*known, *fixed}, rules.coordinate_gain_errors
     open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and moves[i] and name not in settled]
-    if open_columns:
-        comparison = _Comparison.of(data, seed, rules)
-        for i in open_columns:
-            gain = gains[data.names[i]] = comparison.gain(i)
-            middle = float(np.median(data.observed_states[:, i]))
-            evidence[data.names[i]] = {
-                "gain of the logarithm in nats per transition": gain,
-                "smallest value over the median": float(lowest[i]) / middle,
-            }
-    errors, regressions = rules.coordinate_gain_errors, _Regressions(data, seed, rules)
+    turning = _turning(data, known, fixed)
+    if not open_columns and not turning:
+        return _decided(data, chosen, evidence, known, "no further column is positive throughout or exceeds a turn")
+    comparison, regressions = _Comparison.of(data, seed, rules), _Regressions(data, seed, rules)
+    for i in open_columns:
+        gain = gains[data.names[i]] = comparison.gain(i)
+        middle = float(np.median(data.observed_states[:, i]))
+        evidence[data.names[i]] = {
+            "gain of the logarithm in nats per transition": gain,
+            "smallest value over the median": float(lowest[i]) / middle,
+        }
     # Those that predict better, and those that do not clearly predict worse if they make the noise simpler.
     better = {name for name, gain in gains.items() if gain.value > errors * gain.error}
     likely = [name for name, gain in gains.items() if gain.value > (0.0 if better else -errors * gain.error)]
     chosen, found = regressions.likelier(chosen, [likely] if likely else [], Log(), set() if better else set(likely))
     evidence |= found
-    turning = [name for name in _turning(data, known, fixed) if name not in chosen]
+    angles = {name: comparison.gain_of_angle(data.names.index(name)) for name in turning if name not in chosen}
+    evidence |= {name: {"gain of cosine and sine in nats per transition": gain} for name, gain in angles.items()}
+    turning = [name for name, gain in angles.items() if gain.value > -errors * gain.error]
     groups = [turning, *([name] for name in turning if len(turning) > 1)] if turning else []
     chosen, found = regressions.likelier(chosen, groups, Periodic(), set())
     evidence |= found
@@ -73,6 +79,16 @@ def choose_coordinates(
         if open_columns
         else "no further column is positive throughout"
     ) + "; a column that exceeds several turns is an angle if that gains evidence"
+    return _decided(data, chosen, evidence, known, rule)
+
+
+def _decided(
+    data: Trajectories,
+    chosen: Mapping[str, Transform],
+    evidence: Mapping[str, object],
+    known: Mapping[str, Transform],
+    rule: str,
+) -> tuple[tuple[Transform, ...], list[Decision]]:
     columns = tuple(chosen.get(name, Plain()) for name in data.names)
     return columns, [coordinate_decision(data, columns, evidence, rule), *angle_hints(data, known)]
 
@@ -263,12 +279,19 @@ class _Comparison:
         order = np.random.default_rng(seed).permutation(group.max() + 1)
         return cls(seen, group, order[group] % folds, degree)
 
-    def gain(self, column: int, most: float = 5.0) -> Estimate:
-        """Nats per transition by which the logarithm of a column predicts better, with a standard error over groups.
+    def gain(self, column: int) -> Estimate:
+        """Nats per transition by which the logarithm of a column predicts better, with a standard error over groups."""
+        return self._estimate(self._log_density(column, Log()) - self._log_density(column, Plain()))
 
-        No transition counts for more than ``most``: far out, a regression may miss by thousands of nats.
-        """
-        gain = np.clip(self._log_density(column, Log()) - self._log_density(column, Plain()), -most, most)
+    def gain_of_angle(self, column: int) -> Estimate:
+        """The same for cosine and sine of a column as what its motion depends on, instead of the column itself."""
+        x, moved = self.seen.x, self.seen.displacement[:, column] / np.sqrt(self.seen.step)
+        around = np.column_stack([np.delete(x, column, axis=1), np.cos(x[:, column]), np.sin(x[:, column])])
+        return self._estimate(self._held_out(moved, around) - self._held_out(moved, x))
+
+    def _estimate(self, gain: Float[np.ndarray, " t"], most: float = 5.0) -> Estimate:
+        """The mean, of which no transition counts for more than ``most``: far out, regressions miss by thousands."""
+        gain = np.clip(gain, -most, most)
         sums, counts = (np.bincount(self.group, weights) for weights in (gain, None))
         mean, groups = float(gain.mean()), max(len(counts), 2)
         error = np.sqrt(np.sum((sums - counts * mean) ** 2) * groups / (groups - 1)) / len(gain)
@@ -279,7 +302,11 @@ class _Comparison:
         x, step = np.array(self.seen.x), self.seen.step
         x[:, column] = transform.to(x[:, column])
         moved = transform.displacement(self.seen.displacement[:, column], self.seen.x[:, column]) / np.sqrt(step)
-        deviation = x.std(axis=0)
+        return self._held_out(moved, x) - np.log(step) / 2 + transform.log_slope(self.seen.y[:, column])
+
+    def _held_out(self, moved: Float[np.ndarray, " t"], x: Float[np.ndarray, "t n"]) -> Float[np.ndarray, " t"]:
+        """Log densities of displacements over √step, regressed on powers of what they may depend on."""
+        deviation, step = x.std(axis=0), self.seen.step
         z = (x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
         powers = _with_one(monomials(z, self.degree))
         squares = powers if self.degree < 2 else powers[:, : 1 + len(monomial_degrees(z.shape[1], 2))]
@@ -293,7 +320,7 @@ class _Comparison:
             seen = moved[train] - powers[train] @ mean
             noise = moments_with_jumps(_standardised(seen, squares[train] @ log_variance), np.ones(len(seen)))
             found[held_out] = noise.log_prob(_standardised(rest, width), np.ones(len(rest))) - width / 2
-        return found - np.log(step) / 2 + transform.log_slope(self.seen.y[:, column])
+        return found
 
     def _folds(self) -> Iterator[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]]:
         for k in np.unique(self.fold):

@@ -16,7 +16,7 @@ from nke.fitting.initial_jump_law import initial_jump_law, series_order, share_e
 from nke.fitting.initial_moments import TransitionSample, moments_with_jumps
 from nke.fitting.least_squares import DriftRegression
 from nke.fitting.rules import SelectionRules
-from nke.fitting.smooth_regression import SmoothRegression
+from nke.fitting.smooth_regression import SmoothRegression, Straightened
 from nke.operators import (
     Advection,
     ConstantFactor,
@@ -166,12 +166,21 @@ class InitialModel:
             return 0.0  # kernels may gain where the step is too coarse for any law
         # Noise in proportion to a state that changes its sign is no smooth function.
         simple = self.residual_moments.log_prob(self.regression("constant").residual(), sample.step)
-        rest, _, smooth_noise, log_stretch = smooth.straightened(sample)
-        ahead = _clipped(smooth_noise + log_stretch - simple)
+        ahead = _clipped(self._straightened.log_densities + self._straightened.log_stretch - simple)
         by_drift = smooth.kernel_gain if ahead > len(sample.x) * self._relative_gain else 0.0
-        simple_noise = max(self._moments(rest).log_prob(rest, sample.step), self._relative_log_prob(rest), key=np.sum)
-        by_noise = 0.0 if self.turns_fast else _clipped(smooth_noise - simple_noise) - float(smooth.noise.cost.sum())
-        return max(by_drift, by_noise)
+        return max(by_drift, 0.0 if self.turns_fast else self.noise_gain)
+
+    @cached_property
+    def noise_gain(self) -> float:
+        """Nats of evidence by which noise as a smooth function is ahead of constant and of relative noise."""
+        rest, sample = self._straightened.residual, self.sample
+        simple = max(self._moments(rest).log_prob(rest, sample.step), self._relative_log_prob(rest), key=np.sum)
+        cost = self.smooth_regression(self.rules.most_degree, False).noise.cost
+        return _clipped(self._straightened.log_densities - simple) - float(cost.sum())
+
+    @cached_property
+    def _straightened(self) -> Straightened:
+        return self.smooth_regression(self.rules.most_degree, False).straightened(self.sample)
 
     @property
     def turns_fast(self) -> bool:

@@ -252,15 +252,16 @@ class SmoothFamily(Family):
     def _worth_a_try(self, problem: Problem, best: LawFit) -> bool:
         """Whether a smooth law may have more evidence than a polynomial without lack of fit.
 
-        Where kernels gain evidence over powers in a regression; and under constant noise also without them, as a
-        polynomial with all terms, penalised: a law that is no polynomial has many small ones.
+        Where kernels in the drift, or noise that is no constant, gain evidence in a regression; and under constant
+        noise also without them, as a polynomial with all terms, penalised: a law that is no polynomial has many small
+        ones.
         """
         initial, rules = problem.initial, problem.rules
         if not problem.valid(problem.data.sample(rules.averaged_transitions)).all():
             return False  # the two would not be fitted to the same transitions
         # With jumps its program must be compiled: then the gain must be one that a polynomial would not be forgiven.
         least = rules.lack_of_fit_nats if initial.jumps else rules.evidence_gain
-        if initial.smooth_regression(rules.most_degree, False).kernel_gain > least:
+        if max(initial.smooth_regression(rules.most_degree, False).kernel_gain, initial.noise_gain) > least:
             return True
         return not initial.jumps and best.form.noise == "constant" and best.form.degree > 1
 
