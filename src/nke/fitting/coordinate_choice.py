@@ -33,15 +33,15 @@ def choose_coordinates(
     constant only if all columns are logarithms. Where none does, on those that predict no worse, if the noise is then
     the same everywhere.
 
+    Angles are columns that exceed several turns, if cosine and sine do not predict their motion worse and a smooth
+    regression gains evidence.
+
     Args:
         data: Recorded trajectories.
         known: Transforms of the columns that the user named.
         fixed: Columns that must stay as they are.
         seed: Of the parts that are held out.
         rules: Margin of the comparison.
-
-    Angles are columns that exceed several turns, if cosine and sine do not predict their motion worse and a smooth
-    regression gains evidence.
 
     Returns:
         A transform for each column, and the decisions with their evidence.
