@@ -1,7 +1,5 @@
 """Borders that states do not cross: zero for what is positive, the ends of the data for what the law would leave."""
 
-from functools import cached_property
-
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr
@@ -10,7 +8,7 @@ from nke.data import Trajectories, Transitions
 from nke.data.transforms import Plain
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
-from nke.model import Borders, Model
+from nke.model import Borders, Model, batched
 
 QUESTION = "Are there borders that states do not cross?"
 
@@ -32,13 +30,13 @@ def find_borders(
     Returns:
         The borders, None where there are none; and a decision where there are some.
     """
-    crossings, states = Crossings(model, some, len(data.transitions()) / len(some)), data.observed_states
-    lowest, highest = states.min(axis=0), states.max(axis=0)
+    (mean, deviation), states = _moved(model, some), data.observed_states
+    lowest, highest, times = states.min(axis=0), states.max(axis=0), len(data.transitions()) / len(some)
     borders, evidence = [], {}
     for i, (name, column) in enumerate(zip(model.names, model.coordinates.transforms, strict=True)):
         found = {-1: -np.inf, 1: np.inf}
         for side, border in ((-1, min(lowest[i], 0.0)), (1, highest[i])) if isinstance(column, Plain) else ():
-            expected = crossings.expected(i, border, side, rules.border_nats)
+            expected = times * float(np.nansum(ndtr(side * (mean[:, i] - border) / deviation[:, i])))
             if expected > rules.border_nats:
                 found[side] = float(border)
                 words = f"{name} {'≤' if side > 0 else '≥'} {border:.4g}"
@@ -53,51 +51,16 @@ def find_borders(
     return tuple(borders), [Decision(QUESTION, ", ".join(evidence), evidence, rule, "borders")]
 
 
-class Crossings:
-    """How often a law would lead beyond a border, from the states of the data.
+def _moved(model: Model, some: Transitions) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, "t d"]]:
+    """Mean and standard deviation of the state after each step in the user's units, as far as columns are plain.
 
-    Attributes:
-        model: The law.
-        some: Transitions that start at these states.
-        times: How many transitions of the data each of them stands for.
+    The drift is that halfway through the step: at its start a steep wall would seem to be crossed.
     """
-
-    def __init__(self, model: Model, some: Transitions, times: float):
-        """Prepares the estimate."""
-        self.model, self.some, self.times = model, some, times
-
-    def expected(self, column: int, border: float, side: int, enough: float) -> float:
-        """Computes the expected number of steps beyond a border.
-
-        Args:
-            column: Of the state.
-            border: Where it is.
-            side: 1 where states beyond it are larger, −1 where they are smaller.
-            enough: A number up to which a rough estimate does.
-
-        Returns:
-            The number: by Euler's rule, and where that exceeds ``enough`` by the transition density.
-        """
-        mean, deviation = self._by_euler
-        rough = self._sum(np.ones(1), mean[:, None, column], deviation[:, None, column], border, side)
-        if not rough > enough:
-            return rough
-        law = self._transitions
-        deviations = np.sqrt(law.covariances[..., column, column])
-        return self._sum(law.weights, law.means[..., column], deviations, border, side)
-
-    def _sum(
-        self, weights: Float[np.ndarray, "*t k"], means: Float[np.ndarray, "t k"], deviations, border: float, side: int
-    ) -> float:
-        beyond = weights * ndtr(side * (means - border) / np.maximum(deviations, np.finfo(float).tiny))
-        return self.times * float(np.nansum(beyond))
-
-    @cached_property
-    def _by_euler(self) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, "t d"]]:
-        x, step = self.some.x, self.some.step[:, None]
-        variance = np.diagonal(self.model.diffusion(x), axis1=-2, axis2=-1)
-        return x + step * self.model.drift(x), np.sqrt(step * variance)
-
-    @cached_property
-    def _transitions(self):
-        return self.model.transition(self.some.x, self.some.step)
+    to, law = model.coordinates, model.generator
+    z, step = to.to(some.x), np.asarray(to.step_to(some.step))[:, None]
+    drift, tensor = (
+        lambda z, of=of: batched.in_blocks(lambda z: of(law, z), z) for of in (batched.drift, batched.diffusion)
+    )
+    mean = z + step * drift(z + step / 2 * drift(z))
+    deviation = np.sqrt(step * np.diagonal(tensor(z), axis1=-2, axis2=-1))
+    return to.shift + to.scale * mean, to.scale * np.maximum(deviation, np.finfo(float).tiny)
