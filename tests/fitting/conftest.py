@@ -37,8 +37,8 @@ def jump_fit() -> FitResult:
 
 @pytest.fixture(scope="session")
 def relative_fit() -> FitResult:
-    """Noise in proportion to the state."""
-    return nke.fit(geometric_brownian_motion(), QUICK, jumps=False)
+    """Noise in proportion to the state, which is not learned as its logarithm."""
+    return nke.fit(geometric_brownian_motion(), QUICK, jumps=False, positive=[])
 
 
 @pytest.fixture(scope="session")

@@ -137,11 +137,14 @@ class TestWithJumps:
             assert total_mass(model.transition(np.ones(2), step)) == pytest.approx(1, abs=0.01)
 
     def test_shapes_that_depend_on_the_state(self, tmp_path):
-        """Every jump leads to the other side of zero, half as far: its mean is −3x/2, its standard deviation 0.2."""
+        """Every jump leads to the other side of zero, half as far: its mean is −3x/2, its standard deviation 0.2.
+
+        It comes at any time of the step, until which x' = −x has moved the state, and after which it goes on.
+        """
         rng, n, step = np.random.default_rng(5), 8000, 0.05
-        x = rng.uniform(-2, 2, n)
-        jump = np.where(rng.random(n) < 0.15, -1.5 * x + 0.2 * rng.normal(size=n), 0.0)
-        y = x - step * x + jump + 0.1 * np.sqrt(step) * rng.normal(size=n)
+        x, before = rng.uniform(-2, 2, n), np.exp(-step * rng.random(n))
+        jump = np.where(rng.random(n) < 0.15, -1.5 * before * x + 0.2 * rng.normal(size=n), 0.0)
+        y = np.exp(-step) / before * (before * x + jump) + 0.1 * np.sqrt(step) * rng.normal(size=n)
         data = nke.Trajectories(np.stack([x, y], axis=1)[..., None], np.array([0.0, step]))
         method = replace(QUICK, noise="constant", jump_shapes="state-dependent")
         result = nke.fit(data, replace(method, schedule=Schedule(600, particles=256)), jumps=True)

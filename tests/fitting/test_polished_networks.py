@@ -112,9 +112,12 @@ def test_on_a_cubic_the_hidden_units_are_dropped_and_the_coefficients_found():
 
 
 def test_without_a_cubic_skip_the_hidden_units_are_used():
-    """Random features in the place of trained ones halve the error of a straight line, which is 0.15."""
+    """Random features in the place of trained ones; a straight line is off by 0.15.
+
+    18 parameters from 400 units of time with a = 1/4 are off by √(18/4/400) = 0.106, by a third more in 2 % of cases.
+    """
     found = polished(lambda x: x - x**3, degree=1).parameters
     assert found.vector.active[hidden_weights(found, "drift")].all()
     x = np.linspace(-1, 1, 50)[:, None]
     learned = jax.vmap(found.vector.generator.drift_network)(float32(x))
-    assert np.sqrt(np.mean((np.asarray(learned) - x + x**3) ** 2)) < 0.08
+    assert np.sqrt(np.mean((np.asarray(learned) - x + x**3) ** 2)) < 0.106 * (1 + 2 / np.sqrt(2 * 18))

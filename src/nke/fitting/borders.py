@@ -31,6 +31,7 @@ def find_borders(
         The borders, None where there are none; and a decision where there are some.
     """
     (mean, deviation), states = _moved(model, some), data.observed_states
+    deviation = np.where(deviation > rules.noiseless * states.std(axis=0), deviation, np.nan)  # no noise, no crossing
     lowest, highest, times = states.min(axis=0), states.max(axis=0), len(data.transitions()) / len(some)
     borders, evidence = [], {}
     for i, (name, column) in enumerate(zip(model.names, model.coordinates.transforms, strict=True)):
@@ -63,4 +64,4 @@ def _moved(model: Model, some: Transitions) -> tuple[Float[np.ndarray, "t d"], F
     )
     mean = z + step * drift(z + step / 2 * drift(z))
     deviation = np.sqrt(step * np.diagonal(tensor(z), axis1=-2, axis2=-1))
-    return to.shift + to.scale * mean, to.scale * np.maximum(deviation, np.finfo(float).tiny)
+    return to.shift + to.scale * mean, to.scale * deviation
