@@ -15,14 +15,13 @@ RULES = SelectionRules()
 SYSTEM = HarmonicOscillator()
 PAIR = {"position": "velocity"}
 QUICK = Schedule(steps=400, weight_decay=0.1, particles=512)
+TRAINING = {"networks": True, "polish": False, "width": 16, "schedule": QUICK}
 
 
 @pytest.fixture(scope="module")
 def oscillator() -> nke.FitResult:
     data = SYSTEM.simulate(100, seed=0)
-    return nke.fit(
-        data, Likelihood(kinetic=PAIR, networks=True, noise="constant", width=16, schedule=QUICK), jumps=False
-    )
+    return nke.fit(data, Likelihood(kinetic=PAIR, **TRAINING, noise="constant"), jumps=False)
 
 
 def collision_rate(v):
@@ -47,9 +46,7 @@ def flight(trajectories: int, seed: int) -> nke.Trajectories:
 
 @pytest.fixture(scope="module")
 def collisions() -> nke.FitResult:
-    method = Likelihood(
-        kinetic={"x": "v"}, invariant=("x",), width=16, depth=1, components=1, networks=True, schedule=QUICK
-    )
+    method = Likelihood(kinetic={"x": "v"}, invariant=("x",), depth=1, components=1, **TRAINING)
     return nke.fit(flight(200, seed=0), method)
 
 

@@ -11,8 +11,14 @@ from nke.fitting.likelihood import default_schedule
 from nke.systems import BimodalJumps, DoubleWell, OrnsteinUhlenbeck
 from random_generators import total_mass
 
-QUICK = Likelihood(
-    networks=True, noise="plain", components=1, width=16, depth=1, schedule=Schedule(steps=2 * CHUNK, particles=256)
+QUICK = Likelihood(  # the training alone; what Newton's method adds: laws/test_networks.py, test_polished_networks.py
+    networks=True,
+    polish=False,
+    noise="plain",
+    components=1,
+    width=16,
+    depth=1,
+    schedule=Schedule(steps=2 * CHUNK, particles=256),
 )
 
 
@@ -83,7 +89,7 @@ def well() -> nke.Trajectories:
 
 @pytest.fixture(scope="module")
 def well_fit(well) -> nke.FitResult:
-    return nke.fit(well, replace(QUICK, polish=False), jumps=True, seed=0)  # so that the training has the last word
+    return nke.fit(well, QUICK, jumps=True, seed=0)
 
 
 def assert_densities(model: nke.Model, system, seed: int) -> None:

@@ -138,7 +138,9 @@ class InitialModel:
         Returns:
             The regression, made once.
         """
-        key = degree, constant_noise
+        key, any_noise = (degree, constant_noise), self._smooth.get((degree, False))
+        if constant_noise and any_noise is not None and not any_noise.state_dependent_noise:
+            return any_noise
         if key not in self._smooth:
             of = partial(SmoothRegression.of, self.sample, degree=degree, seed=self.seed, constant_noise=constant_noise)
             found = of(1 - self.residual_moments.jumped)

@@ -83,7 +83,7 @@ class PolynomialDriftFamily(Family):
         good = fit.passes_score_test and gain.value > -rules.drift_network_errors * gain.error
         if isinstance(search.best, SmoothFit) and isinstance(fit, PolynomialFit) and search.best.fitted == fit.fitted:
             # A law that is no polynomial may be better described by many small terms than by few.
-            ahead = search.best.evidence - (fit.evidence - _cost_of_noise(search.best))
+            ahead = search.best.evidence - (fit.evidence - _cost_of_noise(search.best)) - gain.value * len(fit.losses)
             good = good and bool(ahead < rules.evidence_gain)
         away = diverges(fit.generator, sample.states, sample.typical_step, rules) if good else None
         return Comparison(good and not away, gain, away)

@@ -236,7 +236,8 @@ class SmoothFamily(Family):
     def compare(self, fit: LawFit, search: "Search") -> Comparison:
         """Takes a law that does not diverge and has more evidence than the law so far.
 
-        Where that was fitted to other transitions, it must predict held-out ones better.
+        The evidence of all transitions is that of the training set times the density of the held-out ones given it.
+        Where the law so far was fitted to other transitions, only the latter counts.
         """
         sample = search.problem.initial.sample
         away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules)
@@ -244,7 +245,8 @@ class SmoothFamily(Family):
             return Comparison(not away, diverges=away)
         gain, best = fit.gain_over(search.best), search.best
         if isinstance(fit, SmoothFit) and isinstance(best, PolynomialFit | SmoothFit) and best.fitted == fit.fitted:
-            better = fit.evidence > best.evidence + search.problem.rules.evidence_gain
+            ahead = fit.evidence - best.evidence + gain.value * len(fit.losses)
+            better = ahead > search.problem.rules.evidence_gain
         else:
             better = gain.value > 0
         return Comparison(not away and better, gain, away)
@@ -275,8 +277,8 @@ class SmoothFamily(Family):
                 "Is a smooth law better?",
                 "yes" if taken else "no" + (f": {last.failure}" if last.failure else ""),
                 {str(one.candidate): _evidence(one) for one in search.trials},
-                f"taken where its evidence is {search.problem.rules.evidence_gain:g} nats ahead and it does not "
-                "diverge in simulation; its penalties by evidence",
+                f"taken where its evidence, held-out transitions included, is {search.problem.rules.evidence_gain:g} "
+                "nats ahead and it does not diverge in simulation; its penalties by evidence",
                 "smooth",
             )
         ]
