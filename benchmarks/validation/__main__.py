@@ -10,6 +10,7 @@ from benchmarks.validation import (
     cost,
     decisions,
     forms,
+    further,
     gas,
     gas_learned,
     jump_rule,
@@ -40,11 +41,13 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "gas-learned": (gas_learned.main, "the rarefied gas as it is learned"),
     "reading": (reading.main, "how long nke.read takes beside pandas"),
     "nonpolynomial": (nonpolynomial.main, "systems whose laws are no polynomials; has options, see its --help"),
+    "further": (further.main, "laws of many kinds that no choice was made for; has options, see its --help"),
     "networks": (networks.main, "networks on the paper's systems; has options, see its --help"),
     "budget": (budget.main, "what a fit costs beside Euler–Maruyama's; has options, see its --help"),
 }
 WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
     "nonpolynomial": nonpolynomial.main,
+    "further": further.main,
     "networks": networks.main,
     "budget": budget.main,
 }

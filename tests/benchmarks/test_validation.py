@@ -1,8 +1,10 @@
 """The command of the longer validation; its parts themselves take hours and are run by ``make verify``."""
 
+import numpy as np
 import pytest
 
 from benchmarks.validation import __main__ as validation
+from benchmarks.validation import further
 from benchmarks.validation.tables import mean_and_error, print_rows
 
 
@@ -50,3 +52,22 @@ def test_means_have_their_standard_errors(capsys):
     shown = capsys.readouterr().out
     assert "a line, 2 seeds" in shown
     assert all(words in shown for words in ("slope", "2 ± 1", "1  3", "≤ 3"))
+
+
+@pytest.mark.parametrize("name", further.LAWS)
+def test_further_laws_have_the_moments_that_they_are_simulated_with(name):
+    """Mean and variance of one short step from one state are s·f + s·λ·E[jump] and s·a + s·λ·E[jump²]."""
+    law, n, rng = further.LAWS[name](), 20_000, np.random.default_rng(0)
+    x = law.initial(1, rng)
+    moved = law.advance(np.repeat(x, n, axis=0), law.dt, rng) - x
+    mean, second = law.drift(x)[0] * law.dt, law.diffusion(x)[0] * law.dt
+    if law.has_jumps:
+        jump_mean, jump_covariance = law.jump_law(x[0]).mean, law.jump_law(x[0]).covariance
+        expected = law.dt * law.jump_rate(x)[0]
+        mean, second = (
+            mean + expected * jump_mean,
+            second + expected * (jump_covariance + np.outer(jump_mean, jump_mean)),
+        )
+    assert (np.abs(moved.mean(axis=0) - mean) < 5 * moved.std(axis=0) / np.sqrt(n)).all()
+    squares = (moved - mean)[:, :, None] * (moved - mean)[:, None]
+    assert (np.abs(squares.mean(axis=0) - second) < 5 * squares.std(axis=0) / np.sqrt(n) + 1e-3 * second.max()).all()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import nke
 from nke.data import Coordinates, Trajectories
@@ -87,3 +88,15 @@ def test_a_fit_of_a_share_stays_between_its_bounds():
     assert paths.min() >= 0
     assert paths.max() <= 1
     assert "share ≥ 0" in result.decision("borders").answer
+
+
+def test_what_is_never_negative_stays_so_even_where_that_may_be_chance():
+    """Noise 0.2 from levels of 0.7 and more: 0.02 crossings of zero are expected of 100 steps, none was seen."""
+    model, _ = walk_between(0.0, 1.0)
+    data = Trajectories(np.full((100, 2, 1), 0.7), 1.0, names=["level"])
+    borders, (decision,) = find_borders(model, data, data.transitions(), RULES)
+    assert borders is not None
+    assert borders[0][0] == 0
+    assert decision.evidence["level ≥ 0"]["crossings that the law would have made"] == pytest.approx(
+        100 * ndtr(-0.7 / 0.2), rel=1e-3
+    )

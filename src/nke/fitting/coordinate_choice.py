@@ -47,7 +47,7 @@ def choose_coordinates(
         A transform for each column, and the decisions with their evidence.
     """
     chosen, evidence, gains = dict(known), {}, {}
-    lowest, moves = data.observed_states.min(axis=0), data.transitions().displacement.any(axis=0)
+    lowest, moves = data.observed_states.min(axis=0), np.ptp(data.transitions().displacement, axis=0) > 0
     settled, errors = {*known, *fixed}, rules.coordinate_gain_errors
     open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and moves[i] and name not in settled]
     turning = _turning(data, known, fixed)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from scipy.special import expit, logit
 
 from nke.arrays import log_normal_density
@@ -137,7 +137,7 @@ class TransitionSample:
         Returns:
             Whether each learned coordinate has none.
         """
-        near = cKDTree(self.x).query(self.x, 2)[1][:, 1]
+        near = KDTree(self.x).query(self.x, 2)[1][:, 1]
         apart = np.median(np.abs(self.displacement - self.displacement[near]), axis=0)
         return apart < 2 * noiseless * self.deviation
 
