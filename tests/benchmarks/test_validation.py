@@ -64,10 +64,8 @@ def test_further_laws_have_the_moments_that_they_are_simulated_with(name):
     if law.has_jumps:
         jump_mean, jump_covariance = law.jump_law(x[0]).mean, law.jump_law(x[0]).covariance
         expected = law.dt * law.jump_rate(x)[0]
-        mean, second = (
-            mean + expected * jump_mean,
-            second + expected * (jump_covariance + np.outer(jump_mean, jump_mean)),
-        )
+        mean = mean + expected * jump_mean
+        second = second + expected * (jump_covariance + np.outer(jump_mean, jump_mean))
     assert (np.abs(moved.mean(axis=0) - mean) < 5 * moved.std(axis=0) / np.sqrt(n)).all()
     squares = (moved - mean)[:, :, None] * (moved - mean)[:, None]
     assert (np.abs(squares.mean(axis=0) - second) < 5 * squares.std(axis=0) / np.sqrt(n) + 1e-3 * second.max()).all()

@@ -17,6 +17,7 @@ from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
 from nke.fitting.initial_networks import InitialModel, NetworkOptions
+from nke.fitting.result import Posterior
 from nke.fitting.rules import SelectionRules
 from nke.fitting.score_test import ScoreTest
 from nke.fitting.stochastic import Schedule
@@ -137,6 +138,11 @@ class LawFit:
     parameters: int
     valid: Bool[np.ndarray, " t"] | None = None
     score_tests: dict[str, ScoreTest] = field(default_factory=dict)
+
+    @property
+    def posterior(self) -> Posterior:
+        """Posterior covariance of the parameters, block by block; empty where it is not known."""
+        return ()
 
     @property
     def loss(self) -> float:

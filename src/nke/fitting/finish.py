@@ -51,6 +51,7 @@ def finish(
         law.form,
         _known_score(law, model, problem) if kept is None else _score(model, unseen),
         rules,
+        law.posterior,
     )
 
 

@@ -137,7 +137,7 @@ class TransitionSample:
         Returns:
             Whether each learned coordinate has none.
         """
-        near = KDTree(self.x).query(self.x, 2)[1][:, 1]
+        near = np.asarray(KDTree(self.x).query(self.x, 2)[1])[:, 1]
         apart = np.median(np.abs(self.displacement - self.displacement[near]), axis=0)
         return apart < 2 * noiseless * self.deviation
 

@@ -1,12 +1,13 @@
 """What a fit gives back: the model and how it was found."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from nke.errors import InputError
 from nke.fitting.decisions import Decision, Estimate
@@ -17,6 +18,8 @@ from nke.fitting.stochastic import Curve
 from nke.fitting.summary import summarise
 from nke.model import Model
 from nke.model.storage import load_with_history, write
+
+Posterior = Sequence[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class FitResult:
         form: Which functions the law is made of; None for methods that do not choose them.
         score: Mean log density per held-out transition with its standard error; None where the method has none.
         rules: The thresholds by which it was decided.
+        posterior: Of a smooth law, the posterior covariances of its weights: for each block of parameters their places
+            in the vector of all trained numbers of ``model.generator``, and their covariance. It is not kept in files.
 
     Example:
         >>> result.model.dimension
@@ -48,6 +53,7 @@ class FitResult:
     form: ModelForm | None = None
     score: Estimate | None = None
     rules: SelectionRules = field(default_factory=SelectionRules)
+    posterior: Posterior = ()
 
     def decision(self, topic: str) -> Decision:
         """Finds a decision by its topic.

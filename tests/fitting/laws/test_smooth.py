@@ -104,3 +104,12 @@ class TestUse:
 
     def test_the_summary_says_what_was_taken(self, sine_fit):
         assert "powers and kernels" in str(sine_fit)
+
+
+def test_the_posterior_covariance_comes_with_the_result(sine_fit):
+    """One block for the drift and one for the noise; every parameter in use has its place and a variance."""
+    places = np.concatenate([block for block, _ in sine_fit.posterior])
+    assert len(set(places)) == len(places) <= evidence_of(sine_fit)["parameters"]
+    for block, covariance in sine_fit.posterior:
+        assert covariance.shape == (len(block), len(block))
+        assert (np.linalg.eigvalsh(covariance) > 0).all()

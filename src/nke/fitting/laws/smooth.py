@@ -28,6 +28,7 @@ from nke.fitting.penalised_newton import (
     penalised,
     posterior_covariance,
 )
+from nke.fitting.result import Posterior
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
@@ -50,13 +51,18 @@ class SmoothFit(LawFit):
         evidence: Log evidence of the law over the transitions it was fitted to.
         effective: Effective number of parameters.
         fitted: Number of these transitions.
-        posterior: Places of the parameters of each block in the vector of all, and their posterior covariance.
+        covariances: Places of the parameters of each block in the vector of all, and their posterior covariance.
     """
 
     evidence: float = -np.inf
     effective: float = np.nan
     fitted: int = 0
-    posterior: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
+    covariances: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
+
+    @property
+    def posterior(self) -> Posterior:
+        """Posterior covariance of the parameters, block by block."""
+        return self.covariances
 
     @property
     def drift_kernels(self) -> bool:
