@@ -20,7 +20,7 @@ def find_borders(
 
     The chance that none of n steps leads beyond a border is about e^{−K}, K = Σ P(beyond the border | state). Beyond
     the lowest or highest of all states K is of order one under a law that is right. What is never negative in the data
-    is taken to be positive by nature: zero is a border for it as soon as a law may cross it at all.
+    is taken to be positive by nature, whatever K is: a law says nothing about states that far beyond its data.
 
     Args:
         model: The law.
@@ -39,7 +39,7 @@ def find_borders(
         found = {-1: -np.inf, 1: np.inf}
         for side, border in ((-1, min(lowest[i], 0.0)), (1, highest[i])) if isinstance(column, Plain) else ():
             expected = times * float(np.nansum(ndtr(side * (mean[:, i] - border) / deviation[:, i])))
-            if expected > (rules.zero_crossings if border == 0 else rules.border_nats):
+            if border == 0 or expected > rules.border_nats:
                 found[side] = float(border)
                 words = f"{name} {'≤' if side > 0 else '≥'} {border:.4g}"
                 evidence[words] = {"crossings that the law would have made": expected}
@@ -47,8 +47,8 @@ def find_borders(
     if not evidence:
         return None, []
     rule = (
-        f"the end of the data, where the law would have crossed it more than {rules.border_nats:g} times, or zero for "
-        f"what is never negative, from {rules.zero_crossings:g} times on; simulated states are reflected there"
+        f"the end of the data, where the law would have crossed it more than {rules.border_nats:g} times, and zero for "
+        "what is never negative; simulated states are reflected there"
     )
     return tuple(borders), [Decision(QUESTION, ", ".join(evidence), evidence, rule, "borders")]
 

@@ -67,7 +67,8 @@ def choose_coordinates(
     chosen, found = regressions.likelier(chosen, [likely] if likely else [], Log(), set() if better else set(likely))
     evidence |= found
     angles = {name: comparison.gain_of_angle(data.names.index(name)) for name in turning if name not in chosen}
-    evidence |= {name: {"gain of cosine and sine in nats per transition": gain} for name, gain in angles.items()}
+    for name, gain in angles.items():
+        evidence[name] = {**evidence.get(name, {}), "gain of cosine and sine in nats per transition": gain}
     turning = [name for name, gain in angles.items() if gain.value > -errors * gain.error]
     groups = [turning, *([name] for name in turning if len(turning) > 1)] if turning else []
     chosen, found = regressions.likelier(chosen, groups, Periodic(), set())
@@ -75,7 +76,7 @@ def choose_coordinates(
     rule = (
         f"the logarithm of positive columns where smooth regressions gain {rules.evidence_gain:g} nats of evidence and "
         f"held-out transitions are predicted better by {errors:g} standard errors, or not worse with noise that is "
-        "the same everywhere; positive=[] keeps all as they are"
+        f"the same everywhere or {rules.lack_of_fit_nats:g} nats; positive=[] keeps all as they are"
         if open_columns
         else "no further column is positive throughout"
     ) + "; a column that exceeds several turns is an angle if that gains evidence"
@@ -185,7 +186,7 @@ class _Regressions:
             chosen: Transforms so far.
             groups: Names of columns that are transformed together.
             transform: The other transform.
-            unsure: Columns for which it must also make the noise the same everywhere.
+            unsure: Columns for which it must also make the noise the same everywhere, or gain far more.
 
         Returns:
             The transforms that gain evidence, and what was gained.
@@ -202,7 +203,8 @@ class _Regressions:
                 "transitions": len(new.densities),
             }
             simpler = new.constant_noise and not old.constant_noise
-            if gain > self.rules.evidence_gain and (simpler or not unsure & set(group)):
+            clear = simpler or not unsure & set(group) or gain > self.rules.lack_of_fit_nats
+            if gain > self.rules.evidence_gain and clear:
                 found = rival
         return found, evidence
 

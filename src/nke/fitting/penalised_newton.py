@@ -288,7 +288,8 @@ def _batches(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Iter
         constants = np.concatenate([np.zeros(0, int), *at.constants.values()])
         for value, score in at.linear.batches(rule, vector.values, data):
             parts = (score[:, block] for block in at.blocks)
-            information = [part.T @ part for part in parts]
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is looked at later
+                information = [part.T @ part for part in parts]
             yield value, score[:, constants], value.sum(), score.sum(axis=0, dtype=np.float64), *information
         return
     trained, blocks = vector.arrays(), [jnp.asarray(block) for block in at.blocks]

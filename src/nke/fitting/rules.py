@@ -39,12 +39,6 @@ class SelectionRules:
         "a level of e^−7, one in a thousand",
     )
 
-    zero_crossings: float = _rule(
-        0.01,
-        "the same for zero, where no state is negative: such a column is taken to be positive by nature",
-        "one path in a hundred as long as the data; far above zero it makes no difference",
-    )
-
     # Are there jumps?
     jump_kurtosis: float = _rule(
         0.45,

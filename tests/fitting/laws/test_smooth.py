@@ -1,5 +1,6 @@
 """Smooth laws: when they are chosen, how close they come to a known law, what can be done with them."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -113,3 +114,13 @@ def test_the_posterior_covariance_comes_with_the_result(sine_fit):
     for block, covariance in sine_fit.posterior:
         assert covariance.shape == (len(block), len(block))
         assert (np.linalg.eigvalsh(covariance) > 0).all()
+
+
+def test_a_drift_with_bounds_is_the_same_in_the_data_and_no_faster_beyond(sine_fit, data):
+    """Within a range of states the bounds change nothing; ten times as far the drift is one that the data has."""
+    body = sine_fit.model.generator.drift_network.body
+    x = np.asarray(data.states).reshape(-1, 1)
+    z = np.asarray(sine_fit.model.coordinates.to(x), np.float32)
+    bounded = jax.vmap(body.within(z))
+    np.testing.assert_allclose(bounded(z), jax.vmap(body)(z), rtol=1e-6)
+    assert np.abs(bounded(10 * z)).max() <= np.abs(bounded(z)).max()

@@ -171,6 +171,32 @@ class SmoothLaw(Candidate):
         )
 
 
+@dataclass(frozen=True)
+class BoundedSmoothLaw(Candidate):
+    """A smooth law that diverges in simulation, with a drift that is nowhere faster than in the data.
+
+    Attributes:
+        form: As of that law.
+        learned: That law.
+    """
+
+    form: ModelForm
+    learned: SmoothFit
+
+    def initial(self, problem: Problem) -> Generator:
+        """Starts at the law with bounds."""
+        drift = cast(SmoothDrift, self.learned.generator.drift_network)
+        bounded = drift.body.within(problem.initial.sample.x)
+        return eqx.tree_at(lambda g: g.drift_network.body, self.learned.generator, bounded)
+
+    def fit(self, problem: Problem) -> SmoothFit:
+        """Gives the law with bounds, which nothing in the data exceeds."""
+        return replace(self.learned, generator=self.initial(problem))
+
+    def __str__(self) -> str:
+        return f"{self.form}, no faster than in the data"
+
+
 def _limited(generator: Generator, x: Float[np.ndarray, "t d"]) -> Generator:
     """The law whose noise and rate of jumps are, beyond the data, no larger or smaller than anywhere in it."""
     factor = cast(SmoothFactor, generator.noise_factor)
@@ -201,8 +227,8 @@ class SmoothFamily(Family):
 
     name = "smooth"
 
-    def propose(self, search: "Search") -> Iterator[SmoothLaw]:
-        """Yields a smooth law; without higher powers where with them it diverges in simulation."""
+    def propose(self, search: "Search") -> Iterator[Candidate]:
+        """Yields a smooth law; where it diverges in simulation without higher powers, and then with a bounded drift."""
         problem, best = search.problem, search.best
         options = problem.options
         if options.networks or options.noise not in (None, "constant", "plain"):
@@ -220,6 +246,9 @@ class SmoothFamily(Family):
             form = ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS)
             doubted = options.noise is None and noise == "constant" and regression.state_dependent_noise
             yield SmoothLaw(form, doubted)
+        last = search.trials[-1]
+        if last.comparison.diverges and isinstance(last.fit, SmoothFit):
+            yield BoundedSmoothLaw(last.fit.form, last.fit)
 
     def _settles(self, trial: Trial) -> bool:
         """Whether no further form is to be tried: not where it diverges, nor where constant noise is not enough."""
@@ -282,7 +311,7 @@ class SmoothFamily(Family):
             Decision(
                 "Is a smooth law better?",
                 "yes" if taken else "no" + (f": {last.failure}" if last.failure else ""),
-                {str(one.candidate): _evidence(one) for one in search.trials},
+                {f"{one.candidate}, powers up to {one.candidate.form.degree}": _evidence(one) for one in search.trials},
                 f"taken where its evidence, held-out transitions included, is {search.problem.rules.evidence_gain:g} "
                 "nats ahead and it does not diverge in simulation; its penalties by evidence",
                 "smooth",
