@@ -39,6 +39,7 @@ def test_a_walk_between_walls(low, high):
     assert (borders[0][0] == 0) == (low == 0)  # zero is exact for what is positive
     assert decision.answer.startswith("level ≥ ")
     assert all(found["crossings that the law would have made"] > 100 for found in decision.evidence.values())
+    assert "contain the push of the border" in decision.warning  # far more than one step in a hundred
 
 
 def test_simulated_states_stay_within_and_fill_the_box():
@@ -67,6 +68,7 @@ def test_what_is_never_negative_stays_so():
     data = system.simulate(16, seed=3)
     borders, (decision,) = find_borders(true_model(system, step=system.interval), data, data.transitions(), RULES)
     assert borders == ((0.0, np.inf),)
+    assert not decision.warning
     assert decision.evidence[f"{system.names[0]} ≥ 0"]["crossings that the law would have made"] < 1e-6
 
 

@@ -29,12 +29,13 @@ def find_borders(
         rules: How unlikely it must be that no step leads beyond.
 
     Returns:
-        The borders, None where there are none; and a decision where there are some.
+        The borders, None where there are none; and a decision where there are some, with a warning where states reach
+        one so often that its push passes for drift and noise.
     """
     (mean, deviation), states = _moved(model, some), data.observed_states
     deviation = np.where(deviation > rules.noiseless * states.std(axis=0), deviation, np.nan)  # no noise, no crossing
     lowest, highest, times = states.min(axis=0), states.max(axis=0), len(data.transitions()) / len(some)
-    borders, evidence = [], {}
+    borders, evidence, walls = [], {}, []
     for i, (name, column) in enumerate(zip(model.names, model.coordinates.transforms, strict=True)):
         found = {-1: -np.inf, 1: np.inf}
         for side, border in ((-1, min(lowest[i], 0.0)), (1, highest[i])) if isinstance(column, Plain) else ():
@@ -43,6 +44,7 @@ def find_borders(
                 found[side] = float(border)
                 words = f"{name} {'≤' if side > 0 else '≥'} {border:.4g}"
                 evidence[words] = {"crossings that the law would have made": expected}
+                walls += [f"{name} = {border:.4g}"] * (expected > rules.coarse_share * len(data.transitions()))
         borders.append((found[-1], found[1]))
     if not evidence:
         return None, []
@@ -50,7 +52,12 @@ def find_borders(
         f"the end of the data, where the law would have crossed it more than {rules.border_nats:g} times, and zero for "
         "what is never negative; simulated states are reflected there"
     )
-    return tuple(borders), [Decision(QUESTION, ", ".join(evidence), evidence, rule, "borders")]
+    warning = (
+        f"states are often reflected at {', '.join(walls)}: within one step of there the learned drift and noise contain "
+        "the push of the border and are not to be trusted, unlike simulated paths; record with a shorter step"
+    )
+    answer = ", ".join(evidence)
+    return tuple(borders), [Decision(QUESTION, answer, evidence, rule, "borders", warning if walls else "")]
 
 
 def _moved(model: Model, some: Transitions) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, "t d"]]:
