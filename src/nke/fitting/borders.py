@@ -53,8 +53,8 @@ def find_borders(
         "what is never negative; simulated states are reflected there"
     )
     warning = (
-        f"states are often reflected at {', '.join(walls)}: within one step of there the learned drift and noise contain "
-        "the push of the border and are not to be trusted, unlike simulated paths; record with a shorter step"
+        f"states are often reflected at {', '.join(walls)}: within one step of there the learned drift and noise "
+        "contain the push of the border and are not to be trusted, unlike simulated paths; record with a shorter step"
     )
     answer = ", ".join(evidence)
     return tuple(borders), [Decision(QUESTION, answer, evidence, rule, "borders", warning if walls else "")]
