@@ -40,7 +40,8 @@ def find_borders(
         found = {-1: -np.inf, 1: np.inf}
         for side, border in ((-1, min(lowest[i], 0.0)), (1, highest[i])) if isinstance(column, Plain) else ():
             expected = times * float(np.nansum(ndtr(side * (mean[:, i] - border) / deviation[:, i])))
-            if border == 0 or expected > rules.border_nats:
+            # A position would be reflected without its velocity.
+            if (border == 0 and np.isfinite(deviation[:, i]).any()) or expected > rules.border_nats:
                 found[side] = float(border)
                 words = f"{name} {'≤' if side > 0 else '≥'} {border:.4g}"
                 evidence[words] = {"crossings that the law would have made": expected}
