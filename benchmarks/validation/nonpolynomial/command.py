@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.validation.nonpolynomial.experiments import EXPERIMENTS
-from benchmarks.validation.nonpolynomial.measurement import METHODS, REFERENCES, TRUTH, Sizes, measure
+from benchmarks.validation.nonpolynomial.measurement import METHODS, PARAMETRIC, REFERENCES, TRUTH, Sizes, measure
 from benchmarks.validation.nonpolynomial.rows import Row, append, key, one_line, read, tables
 from benchmarks.validation.tables import console
 
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--first-seed", type=int, default=200)
     parser.add_argument("--quick", action="store_true", help="small data: does everything run?")
     parser.add_argument("--trajectories", type=int, help="of the training set, instead of each system's own number")
-    parser.add_argument("--method", choices=[*METHODS, TRUTH, REFERENCES], default="automatic")
+    parser.add_argument("--method", choices=[*METHODS, TRUTH, PARAMETRIC, REFERENCES], default="automatic")
     parser.add_argument("--output", type=Path, help="file to which each row is appended as a JSON line")
     parser.add_argument("--table", type=Path, metavar="FILE", help="print the tables of a file and measure nothing")
     return parser

@@ -1,5 +1,6 @@
 """The true drifts as families of parameters: what the data allows to someone who knows the equations."""
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,8 +27,15 @@ class Family:
 
     def error(self, seen: Transitions, truth: System, points: Float[Array, "n d"]) -> float:
         """Computes the relative drift error over points of the member that fits the transitions best."""
+        return relative_error(self.fitted(seen, truth).drift(points), np.asarray(truth.drift(points))).relative
+
+    def fitted(self, seen: Transitions, truth: System) -> System:
+        """Gives the system whose drift is the member that fits the transitions best; noise and jumps are the true."""
         found = fit_flow(self.drift, self.true, seen, truth).parameters
-        return relative_error(self.drift(found, points), np.asarray(truth.drift(points))).relative
+        fitted = copy.copy(truth)
+        kind = type("Fitted", (type(truth),), {"drift": lambda _, x: self.drift(found, np.asarray(x))})
+        object.__setattr__(fitted, "__class__", kind)  # systems are frozen
+        return fitted
 
 
 def fields(truth: Any, *names: str) -> Family:

@@ -21,7 +21,7 @@ from nke.systems import System
 
 Array = np.ndarray
 MOST_LAWS = 200  # states at which the laws of a jump are compared
-REFERENCES, TRUTH = "references", "truth"
+REFERENCES, TRUTH, PARAMETRIC = "references", "truth", "parametric"
 METHODS: Mapping[str, Callable[[], Any]] = {
     "automatic": lambda: None,
     "polynomial": lambda: Likelihood(networks=False),
@@ -57,7 +57,8 @@ def measure(experiment: Experiment, seed: int, method: str, sizes: Sizes) -> dic
     Args:
         experiment: The system and its size.
         seed: Of the data and of the fit.
-        method: One of ``METHODS``; "truth" for the true law instead of a fit; "references" for the references alone.
+        method: One of ``METHODS``; "truth" for the true law instead of a fit; "parametric" for the true equations
+            with a fitted drift; "references" for the references alone.
         sizes: How much is simulated to compare with.
 
     Returns:
@@ -69,7 +70,7 @@ def measure(experiment: Experiment, seed: int, method: str, sizes: Sizes) -> dic
         data, test = experiment.training_set(seed), experiment.test_set(seed, sizes.rollouts)
         if method == REFERENCES:
             return row | references(experiment, data, test)
-        learned = _learn(data, experiment.system, seed, method)
+        learned = _learn(data, experiment, seed, method)
         figures = coefficient_figures(learned.law, experiment, data, test)
         figures |= rollout_figures(learned, experiment, data, test, seed, sizes)
         return row | learned.record | {"figures": figures}
@@ -87,9 +88,11 @@ def references(experiment: Experiment, data: Trajectories, test: Trajectories) -
     }
 
 
-def _learn(data: Trajectories, truth: System, seed: int, method: str) -> Learned:
-    if method == TRUTH:
-        return Learned(truth, {"wall": 0.0, "processor": 0.0, "form": "the truth", "warnings": []})
+def _learn(data: Trajectories, experiment: Experiment, seed: int, method: str) -> Learned:
+    if method in (TRUTH, PARAMETRIC):
+        truth = experiment.system
+        law = truth if method == TRUTH else experiment.family.fitted(data.transitions(), truth)
+        return Learned(law, {"wall": 0.0, "processor": 0.0, "form": method, "warnings": []})
     with warnings.catch_warnings(record=True) as raised, nothing_compiled_before():
         warnings.simplefilter("always")
         wall, processor = time.perf_counter(), time.process_time()
