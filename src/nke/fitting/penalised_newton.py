@@ -257,7 +257,8 @@ def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Penalise
     total = None
     for found in _batches(rule, at, data):
         parts = [np.asarray(a, np.float64) for a in found[2:]]
-        total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+        with np.errstate(invalid="ignore"):  # sums that are not finite end the search: Outcome.NOT_FINITE
+            total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
     assert total is not None
     return PenalisedSums(float(total[0]), total[1], tuple(total[2:]))
 

@@ -1,11 +1,16 @@
 """Smooth laws: when they are chosen, how close they come to a known law, what can be done with them."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
 
 import nke
 from nke.fitting import FitResult, SelectionRules
+from nke.fitting.candidate import Comparison, Trial
+from nke.fitting.laws.smooth import SmoothFamily, SmoothLaw
 from nke.operators import SmoothDrift, SmoothFactor
 from quick_fits import euler_maruyama
 
@@ -50,6 +55,41 @@ class TestChoice:
         assert linear_fit.form.basis != "powers and kernels"
         assert [decision for decision in linear_fit.decisions if decision.topic == "smooth"] == []
         assert len(linear_fit.equation.drift["u"]) == 1
+
+
+class TestLastResort:
+    """Constant noise that a cheap test ruled out is fitted after all where no other smooth law can be simulated."""
+
+    @pytest.fixture(autouse=True)
+    def forms(self, monkeypatch):
+        monkeypatch.setattr(SmoothFamily, "_forms", lambda *_: [("constant", 3), ("plain", 3), ("plain", 1)])
+
+    def proposed(self, accepted: bool) -> list[tuple[str, int, bool]]:
+        """Noise, highest power and doubt of all proposals; the first fails the cheap test, the others as told."""
+        regression = SimpleNamespace(state_dependent_noise=True)
+        initial = SimpleNamespace(
+            noiseless=np.zeros(1, bool), turns_fast=True, smooth_regression=lambda degree, constant: regression
+        )
+        options = SimpleNamespace(networks=None, noise=None, jump_shapes=None, substeps=1)
+        problem = SimpleNamespace(options=options, initial=initial, rules=RULES)
+        search: Any = SimpleNamespace(problem=problem, best=None, trials=[])
+        found = []
+        for law in SmoothFamily().propose(search):
+            assert isinstance(law, SmoothLaw)
+            found.append((law.form.noise, law.form.degree, law.doubted))
+            search.trials.append(Trial(law, None, Comparison(accepted and not law.doubted), "no maximum"))
+        return found
+
+    def test_where_all_others_fail(self):
+        assert self.proposed(False) == [
+            ("constant", 3, True),
+            ("plain", 3, False),
+            ("plain", 1, False),
+            ("constant", 3, False),
+        ]
+
+    def test_not_where_one_is_taken(self):
+        assert ("constant", 3, False) not in self.proposed(True)
 
 
 class TestAccuracy:

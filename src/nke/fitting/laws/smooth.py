@@ -246,6 +246,14 @@ class SmoothFamily(Family):
             form = ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS)
             doubted = options.noise is None and noise == "constant" and regression.state_dependent_noise
             yield SmoothLaw(form, doubted)
+        yield from self._bounded(search)
+        dropped, taken = search.trials[0].candidate, any(trial.comparison.accepted for trial in search.trials)
+        if isinstance(dropped, SmoothLaw) and dropped.doubted and not taken and not passed:
+            yield replace(dropped, doubted=False)  # noise too simple, but nothing better can be simulated
+            yield from self._bounded(search)
+
+    def _bounded(self, search: "Search") -> Iterator[Candidate]:
+        """Yields the law that was fitted last with a bounded drift, where it diverges in simulation."""
         last = search.trials[-1]
         if last.comparison.diverges and isinstance(last.fit, SmoothFit):
             yield BoundedSmoothLaw(last.fit.form, last.fit)
