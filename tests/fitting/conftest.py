@@ -56,8 +56,7 @@ def correlated_fit() -> FitResult:
 @pytest.fixture(scope="session")
 def network_fit() -> FitResult:
     """A rate of jumps that depends on the state, beside the drift −x; jumps of such shapes are no smooth law."""
-    known = {"noise": "constant", "jump_shapes": "state-dependent", "components": 1, "substeps": 1}
-    return nke.fit(one_sided_jumps(), replace(QUICK, polish=False, **known))
+    return nke.fit(one_sided_jumps(), replace(QUICK, polish=False, noise="constant", jump_shapes="state-dependent"))
 
 
 @pytest.fixture(scope="session")

@@ -157,7 +157,7 @@ class TestAngle:
 
     def test_networks_of_noise_and_jumps_see_it_too(self):
         data = PhaseOscillators(dimension=2).simulate(16, seed=0)
-        sizes = {"width": 4, "depth": 1, "substeps": 1, "components": 1, "schedule": Schedule(steps=20)}
+        sizes = {"width": 4, "depth": 1, "schedule": Schedule(steps=20)}
         method = Likelihood(networks=True, polish=False, noise="relative", **sizes)
         found = nke.fit(data, method, jumps=True, periodic=data.names, progress=False).model
         x = np.array([[0.3, -1.0], [2.0, 3.0]])

@@ -27,7 +27,7 @@ def linear(recorded) -> FitResult:
 
 @pytest.fixture(scope="module")
 def one_sided_networks() -> FitResult:
-    return nke.fit(one_sided_jumps(), replace(ASKED, noise="constant", components=1, substeps=1), jumps=True)
+    return nke.fit(one_sided_jumps(), replace(ASKED, noise="constant"), jumps=True)
 
 
 def test_are_taken_where_a_polynomial_law_shows_lack_of_fit(network_fit):
