@@ -247,9 +247,10 @@ class SmoothFamily(Family):
             doubted = options.noise is None and noise == "constant" and regression.state_dependent_noise
             yield SmoothLaw(form, doubted)
         yield from self._bounded(search)
-        dropped, taken = search.trials[0].candidate, any(trial.comparison.accepted for trial in search.trials)
-        if isinstance(dropped, SmoothLaw) and dropped.doubted and not taken and not passed:
-            yield replace(dropped, doubted=False)  # noise too simple, but nothing better can be simulated
+        first, taken = search.trials[0], any(trial.comparison.accepted for trial in search.trials)
+        law = first.candidate
+        if first.fit is None and isinstance(law, SmoothLaw) and law.doubted and not taken and not passed:
+            yield replace(law, doubted=False)  # noise too simple, but nothing better can be simulated
             yield from self._bounded(search)
 
     def _bounded(self, search: "Search") -> Iterator[Candidate]:
