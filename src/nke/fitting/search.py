@@ -53,7 +53,7 @@ class Search:
             self.decisions += family.explain(self)
         if self.best is None:
             raise DivergenceError(self.trials[-1].failure if self.trials else "no kind of law could be fitted")
-        return self.best
+        return self.best.safeguarded(self.problem)
 
     def _try(self, candidate: Candidate, family: Family) -> Trial:
         try:

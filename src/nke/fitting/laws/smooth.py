@@ -70,6 +70,14 @@ class SmoothFit(LawFit):
         drift = cast(SmoothDrift, self.generator.drift_network)
         return bool(drift.body.table[:, drift.body.basis.powers :].any())
 
+    def safeguarded(self, problem: Problem) -> "SmoothFit":
+        """Bounds the drift by its values in the data and a margin: a sum of powers and kernels says nothing beyond."""
+        body = cast(SmoothDrift, self.generator.drift_network).body
+        if body.limits is not None:
+            return self
+        body = body.within(problem.initial.sample.x, problem.rules.drift_margin)
+        return replace(self, generator=eqx.tree_at(lambda g: g.drift_network.body, self.generator, body))
+
 
 @dataclass(frozen=True)
 class SmoothLaw(Candidate):

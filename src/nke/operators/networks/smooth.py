@@ -190,13 +190,14 @@ class SmoothFunction(eqx.Module):
         values = self.rows.value @ (self.weights * self.basis(x)[self.columns])
         return values if self.limits is None else jnp.clip(values, *jnp.array(self.limits, values.dtype).T)
 
-    def within(self, x: Float[AnyArray, "n d"]) -> "SmoothFunction":
+    def within(self, x: Float[AnyArray, "n d"], margin: float = 0.0) -> "SmoothFunction":
         """The function that has no values beyond those at some states.
 
         Kernels that cancel each other within the data need not do so beyond it, and an exponential makes much of that.
 
         Args:
             x: The states.
+            margin: How far beyond these values it may go, as a multiple of their range.
 
         Returns:
             The limited function.
@@ -209,7 +210,9 @@ class SmoothFunction(eqx.Module):
             [2.0]
         """
         values = np.asarray(jax.vmap(self)(jnp.asarray(x, jnp.float32)), np.float64)
-        limits = tuple(zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True))
+        least, most = values.min(axis=0), values.max(axis=0)
+        beyond = margin * (most - least)
+        limits = tuple(zip((least - beyond).tolist(), (most + beyond).tolist(), strict=True))
         return SmoothFunction(self.basis, self.table, self.used, limits)
 
     @property
