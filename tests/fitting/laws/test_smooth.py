@@ -10,8 +10,8 @@ import pytest
 import nke
 from nke.fitting import FitResult, SelectionRules
 from nke.fitting.candidate import Comparison, Trial
-from nke.fitting.laws.smooth import SmoothFamily, SmoothLaw
-from nke.operators import SmoothDrift, SmoothFactor
+from nke.fitting.laws.smooth import SmoothFamily, clearly_less
+from nke.operators import SmoothDrift, SmoothFactor, SmoothFunction
 from quick_fits import euler_maruyama
 
 STEP, NOISE = 0.05, 0.7
@@ -64,21 +64,23 @@ class TestLastResort:
     def forms(self, monkeypatch):
         monkeypatch.setattr(SmoothFamily, "_forms", lambda *_: [("constant", 3), ("plain", 3), ("plain", 1)])
 
-    def proposed(self, accepted: bool) -> list[tuple[str, int, bool]]:
-        """Noise, highest power and doubt of all proposals; the first fails the cheap test, the others as told."""
+    def search(self, accepted: bool, polynomial: Any = None) -> Any:
+        """A search in which the first proposal fails the cheap test, and the others are taken or fail as told."""
         regression = SimpleNamespace(state_dependent_noise=True)
         initial = SimpleNamespace(
             noiseless=np.zeros(1, bool), turns_fast=True, smooth_regression=lambda degree, constant: regression
         )
         options = SimpleNamespace(networks=None, noise=None, jump_shapes=None, substeps=1)
         problem = SimpleNamespace(options=options, initial=initial, rules=RULES)
-        search: Any = SimpleNamespace(problem=problem, best=None, trials=[])
-        found = []
+        search: Any = SimpleNamespace(problem=problem, best=polynomial, trials=[])
         for law in SmoothFamily().propose(search):
-            assert isinstance(law, SmoothLaw)
-            found.append((law.form.noise, law.form.degree, law.doubted))
             search.trials.append(Trial(law, None, Comparison(accepted and not law.doubted), "no maximum"))
-        return found
+        return search
+
+    def proposed(self, accepted: bool, polynomial: Any = None) -> list[tuple[str, int, bool]]:
+        """Noise, highest power and doubt of all proposals."""
+        laws = [trial.candidate for trial in self.search(accepted, polynomial).trials]
+        return [(law.form.noise, law.form.degree, law.doubted) for law in laws]
 
     def test_where_all_others_fail(self):
         assert self.proposed(False) == [
@@ -90,6 +92,24 @@ class TestLastResort:
 
     def test_not_where_one_is_taken(self):
         assert ("constant", 3, False) not in self.proposed(True)
+
+    @pytest.mark.parametrize("passes", [True, False])
+    def test_only_beside_a_polynomial_with_lack_of_fit(self, passes, monkeypatch):
+        monkeypatch.setattr(SmoothFamily, "_worth_a_try", lambda *_: True)
+        polynomial = SimpleNamespace(passes_score_test=passes)
+        assert (("constant", 3, False) in self.proposed(False, polynomial)) is not passes
+
+    def test_each_proposal_is_explained(self):
+        search = self.search(False)
+        (decision,) = SmoothFamily().explain(search)
+        assert len(decision.evidence) == len(search.trials) == 4
+
+
+@pytest.mark.parametrize(("ahead", "less"), [(-0.3, False), (0.0, False), (0.3, True)])
+def test_a_regression_that_predicts_clearly_worse(ahead, less):
+    """4000 log densities of deviation 1 on either side: two standard errors of the difference are 0.045 nats."""
+    drawn = np.random.default_rng(0).normal(size=(2, 4000))
+    assert clearly_less(drawn[0], drawn[1] + ahead) is less
 
 
 class TestAccuracy:
@@ -161,6 +181,18 @@ def test_a_drift_with_bounds_is_the_same_in_the_data_and_no_faster_beyond(sine_f
     body = sine_fit.model.generator.drift_network.body
     x = np.asarray(data.states).reshape(-1, 1)
     z = np.asarray(sine_fit.model.coordinates.to(x), np.float32)
-    bounded = jax.vmap(body.within(z))
+    assert body.limits is not None
+    free = SmoothFunction(body.basis, body.table, body.used)
+    bounded = jax.vmap(free.within(z))
     np.testing.assert_allclose(bounded(z), jax.vmap(body)(z), rtol=1e-6)
     assert np.abs(bounded(10 * z)).max() <= np.abs(bounded(z)).max()
+    assert np.abs(jax.vmap(free)(10 * z)).max() > 3 * np.abs(bounded(z)).max()  # its linear term would be faster
+
+
+def test_a_smooth_drift_is_bounded_beyond_the_data(sine_fit, data):
+    """As far as its range over the data beyond its values there, however far the state is."""
+    x = np.asarray(data.states).reshape(-1, 1)
+    within, far = sine_fit.model.drift(x), sine_fit.model.drift(np.array([[-1e3], [1e3]]))
+    reach = RULES.drift_margin * np.ptp(within) * 1.001
+    assert (far >= within.min() - reach).all()
+    assert (far <= within.max() + reach).all()

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
-from nke.fitting.decisions import Decision
+from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.form import ModelForm
 from nke.fitting.laws.polynomial import PolynomialFit
 from nke.fitting.newton import BATCH
@@ -313,9 +313,13 @@ class SmoothFamily(Family):
         initial, rules = problem.initial, problem.rules
         if not problem.valid(problem.data.sample(rules.averaged_transitions)).all():
             return False  # the two would not be fitted to the same transitions
+        smooth = initial.smooth_regression(rules.most_degree, False)
+        densities = smooth.log_densities_with_jumps if initial.jumps else smooth.log_densities
+        if clearly_less(densities(initial.sample), -best.losses):
+            return False  # even on the transitions it was fitted to the regression predicts worse
         # With jumps its program must be compiled: then the gain must be one that a polynomial would not be forgiven.
         least = rules.lack_of_fit_nats if initial.jumps else rules.evidence_gain
-        if max(initial.smooth_regression(rules.most_degree, False).kernel_gain, initial.noise_gain) > least:
+        if max(smooth.kernel_gain, initial.noise_gain) > least:
             return True
         return not initial.jumps and best.form.noise == "constant" and best.form.degree > 1
 
@@ -328,12 +332,30 @@ class SmoothFamily(Family):
             Decision(
                 "Is a smooth law better?",
                 "yes" if taken else "no" + (f": {last.failure}" if last.failure else ""),
-                {f"{one.candidate}, powers up to {one.candidate.form.degree}": _evidence(one) for one in search.trials},
+                {_title(one, search.trials[0]): _evidence(one) for one in search.trials},
                 f"taken where its evidence, held-out transitions included, is {search.problem.rules.evidence_gain:g} "
                 "nats ahead and it does not diverge in simulation; its penalties by evidence",
                 "smooth",
             )
         ]
+
+
+def clearly_less(some: Float[np.ndarray, " n"], others: Float[np.ndarray, " m"], errors: float = 2.0) -> bool:
+    """Tells whether the mean of some values is below that of others by more than two standard errors.
+
+    Args:
+        some: Independent values.
+        others: Others.
+        errors: How many standard errors.
+    """
+    mean, other = Estimate.of(some), Estimate.of(others)
+    return other.value - mean.value > errors * float(np.hypot(mean.error, other.error))
+
+
+def _title(trial: Trial, first: Trial) -> str:
+    law = trial.candidate
+    again = trial is not first and isinstance(law, SmoothLaw) and law.form == first.candidate.form
+    return f"{law}, powers up to {law.form.degree}" + (", nevertheless" if again else "")
 
 
 def _evidence(trial: Trial) -> dict[str, object] | str:
