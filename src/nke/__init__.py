@@ -32,6 +32,8 @@ _HOME = {
     "evaluation": "nke.evaluation",
     "evaluate": "nke.evaluation",
     "Evaluation": "nke.evaluation",
+    "diagnose": "nke.evaluation",
+    "Diagnosis": "nke.evaluation",
     "oracle_floor": "nke.evaluation",
     "recovery": "nke.evaluation",
     "plots": "nke.plots",
@@ -39,6 +41,7 @@ _HOME = {
 
 __all__ = [
     "Coordinates",
+    "Diagnosis",
     "Evaluation",
     "FitResult",
     "GaussianMixture",
@@ -51,6 +54,7 @@ __all__ = [
     "Strang",
     "Trajectories",
     "baselines",
+    "diagnose",
     "errors",
     "evaluate",
     "evaluation",
@@ -72,7 +76,7 @@ if TYPE_CHECKING:
     from nke import baselines, errors, evaluation, files, mixtures, operators, plots, systems
     from nke.data import Coordinates, Trajectories, transforms
     from nke.errors import NkeError
-    from nke.evaluation import Evaluation, evaluate, oracle_floor, recovery
+    from nke.evaluation import Diagnosis, Evaluation, diagnose, evaluate, oracle_floor, recovery
     from nke.files import read, write
     from nke.fitting import FitResult, Likelihood, MomentMatching, Schedule, fit
     from nke.mixtures import GaussianMixture

@@ -1,19 +1,30 @@
 """How good a model is: ensemble metrics beside the oracle floor, and recovery of a known truth."""
 
+from nke.evaluation import checks
+from nke.evaluation.contrast import Contrast
+from nke.evaluation.diagnosis import Diagnosis, diagnose
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics, wasserstein
 from nke.evaluation.evaluate import Evaluation, evaluate
+from nke.evaluation.finding import Finding
 from nke.evaluation.floor import OracleFloor, oracle_floor
 from nke.evaluation.likeness import simulate_like
+from nke.evaluation.normal_scores import NormalScores, rosenblatt
 from nke.evaluation.paths import PathMetrics, path_metrics, sliced_wasserstein
 from nke.evaluation.recovery import Recovery, RecoveryError, jump_law_distance, recovery, relative_error
 
 __all__ = [
+    "Contrast",
+    "Diagnosis",
     "EnsembleMetrics",
     "Evaluation",
+    "Finding",
+    "NormalScores",
     "OracleFloor",
     "PathMetrics",
     "Recovery",
     "RecoveryError",
+    "checks",
+    "diagnose",
     "ensemble_metrics",
     "evaluate",
     "jump_law_distance",
@@ -21,6 +32,7 @@ __all__ = [
     "path_metrics",
     "recovery",
     "relative_error",
+    "rosenblatt",
     "simulate_like",
     "sliced_wasserstein",
     "wasserstein",

@@ -229,7 +229,8 @@ def _principal_functions(
 
 
 def _kernel(x: Float[np.ndarray, "n k"], centres: Float[np.ndarray, "m k"]) -> Float[np.ndarray, "n m"]:
-    square = sum((x[:, i, None] - centres[:, i]) ** 2 for i in range(x.shape[1]))  # exact also far from zero
+    with np.errstate(over="ignore"):  # so far away it is zero
+        square = sum((x[:, i, None] - centres[:, i]) ** 2 for i in range(x.shape[1]))  # exact also far from zero
     return np.exp(square / -2)
 
 

@@ -1,5 +1,6 @@
 """The learned law of a stochastic system, in the user's units."""
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -346,6 +347,36 @@ class Model:
         paths_out = np.concatenate([start[:, None], moved], axis=1)
         _warn_of_divergence(paths_out, times)
         return paths_out
+
+    def sample_next(self, x: ArrayLike, step: ArrayLike, seed: int = 0) -> Float[np.ndarray, "n d"]:
+        """Draws the state a time ``step`` after each state, simulated as ``sample`` does, each step of its own length.
+
+        Args:
+            x: States (n, d).
+            step: A time, or one for each state.
+            seed: Seed of the random numbers.
+
+        Returns:
+            One next state for each, (n, d); NaN or infinite where the simulation diverges.
+
+        Raises:
+            InputError: If a step is not greater than zero, or a state cannot be used.
+
+        Example:
+            >>> model.sample_next([[0.5], [1.0]], [0.1, 0.2], seed=1).shape
+            (2, 1)
+        """
+        z, batch = self._enter(x)
+        start, steps = self._rows(x), self._steps(step, batch)
+        blocks, ends = itertools.count(), self._dimensionless_borders()
+        ends = None if ends is None else jnp.asarray(ends, jnp.float32)
+
+        def moved(z, steps):
+            key = jax.random.fold_in(jax.random.key(seed), next(blocks))
+            return simulation.sample_steps(self.generator, self.splitting, z, steps, key, ends)
+
+        found = self.coordinates.back(batched.in_blocks(moved, z, steps)) + self.coordinates.turns(start)
+        return found if self.borders is None else np.clip(found, *np.array(self.borders).T)
 
     def save(self, path: str | Path) -> None:
         """Writes the model to one file, atomically; ``nke.load`` reads it.

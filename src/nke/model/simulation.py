@@ -60,10 +60,32 @@ def sample_piece(
     borders: Float[Array, "2 d"] | None = None,
 ) -> Float[Array, "intervals n d"]:
     """States at the end of each interval, in one compiled loop over all of them."""
-    n, d = z.shape
 
-    def substep(i, carry):
-        z, step, key = carry
+    def interval(z, inputs):
+        step, count, key = inputs
+        if refine:
+            part = step / jnp.maximum(count, 1)
+            count = count * substeps_needed(generator, z, part[None], jax.random.fold_in(key, 2**31))
+        z = _in_parts(generator, splitting, z, step, count, key, borders)
+        return z, z
+
+    return jax.lax.scan(interval, z, (steps, substeps, keys))[1]
+
+
+def _in_parts(
+    generator: Generator,
+    splitting: Splitting,
+    z: Float[Array, "n d"],
+    step: Float[Array, "..."],
+    count: Int[Array, ""] | int,
+    key: Key[Array, ""],
+    borders: Float[Array, "2 d"] | None,
+) -> Float[Array, "n d"]:
+    """States after a step, one for all or one each, cut into ``count`` parts; where that is none, the states."""
+    (n, d), part = z.shape, step / jnp.maximum(count, 1)
+    each = (0, 0 if step.ndim else None, 0)
+
+    def substep(i, z):
         keys = jax.random.split(jax.random.fold_in(key, i), 4)
         noise = Noise(
             jax.random.normal(keys[0], (n, d)),
@@ -71,18 +93,24 @@ def sample_piece(
             jax.random.normal(keys[2], (n, d)),
             jax.random.rademacher(keys[3], (n, d * (d - 1) // 2), z.dtype),
         )
-        moved = jax.vmap(lambda z, noise: splitting.move(generator, z, step, noise))(z, noise)
-        return moved if borders is None else reflected(moved, *borders), step, key
+        moved = jax.vmap(lambda z, step, noise: splitting.move(generator, z, step, noise), each)(z, part, noise)
+        return moved if borders is None else reflected(moved, *borders)
 
-    def interval(z, inputs):
-        step, count, key = inputs
-        if refine:
-            part = step / jnp.maximum(count, 1)
-            count = count * substeps_needed(generator, z, part, jax.random.fold_in(key, 2**31))
-        z, _, _ = jax.lax.fori_loop(0, count, substep, (z, step / jnp.maximum(count, 1), key))
-        return z, z
+    return jax.lax.fori_loop(0, count, substep, z)
 
-    return jax.lax.scan(interval, z, (steps, substeps, keys))[1]
+
+@eqx.filter_jit
+def sample_steps(
+    generator: Generator,
+    splitting: Splitting,
+    z: Float[Array, "n d"],
+    steps: Float[Array, " n"],
+    key: Key[Array, ""],
+    borders: Float[Array, "2 d"] | None = None,
+) -> Float[Array, "n d"]:
+    """One state a step later for each state, each after a step of its own, in sub-steps as ``sample`` takes them."""
+    count = substeps_needed(generator, z, steps, jax.random.fold_in(key, 2**31)) if splitting.refined else 1
+    return _in_parts(generator, splitting, z, steps, count, key, borders)
 
 
 def reflected(z: Float[Array, "n d"], low: Float[Array, " d"], high: Float[Array, " d"]) -> Float[Array, "n d"]:
@@ -93,10 +121,10 @@ def reflected(z: Float[Array, "n d"], low: Float[Array, " d"], high: Float[Array
 
 
 def substeps_needed(
-    generator: Generator, z: Float[Array, "n d"], step: Float[Array, ""], key: PRNGKeyArray
+    generator: Generator, z: Float[Array, "n d"], step: Float[Array, " #n"], key: PRNGKeyArray
 ) -> Int[Array, ""]:
     """Into how many parts to cut a step, so that in most states the coefficients change little over each."""
-    by_noise, by_drift = relative_changes(generator, z, step[None], key)
+    by_noise, by_drift = relative_changes(generator, z, step, key)
     asked = jnp.maximum((by_noise / NOISE_CHANGE) ** 2, by_drift / DRIFT_CHANGE)
     most = jnp.nan_to_num(jnp.nanquantile(asked, MOST_STATES), nan=1.0)
     return jnp.clip(jnp.ceil(most), 1, FINEST).astype(jnp.int32)

@@ -1,0 +1,183 @@
+"""Do simulated paths look like the recorded ones? As many data sets as needed are simulated from the recorded starts.
+
+If the model is right the recorded data set is one more of them, whatever it is: one path or many, at rest or not. Its
+mean, width, range and memory then lie among theirs, which tells the error without any theory of correlated data.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy import stats
+
+from nke.data import Trajectories
+from nke.evaluation.finding import Finding
+from nke.model import Model
+
+REPLICATES = 40
+MOST_PATHS, MOST_ROWS = 50, 3000
+MEAN, WIDTH, RANGE, MEMORY = 0.25, 1.2, 1.5, 0.1  # deviations that matter
+NAME = "long run"
+ADVICE = "One-step predictions may be right all the same; do not trust simulations and long forecasts."
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Some recorded paths on common times.
+
+    Attributes:
+        states: One row a path.
+        times: Common to all.
+    """
+
+    states: Float[np.ndarray, "m t d"]
+    times: Float[np.ndarray, " t"]
+
+
+def long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[Finding]:
+    """Compares recorded paths with simulated data sets of the same starts, times and number.
+
+    Args:
+        model: The model.
+        data: Recorded trajectories.
+        seed: Of the simulation.
+
+    Yields:
+        Deviations of the mean, the width, the range and the memory of each coordinate; and lost paths.
+
+    Example:
+        >>> [finding.topic for finding in nke.evaluation.checks.long_run(model, data) if finding.matters]
+        []
+    """
+    recorded = some_paths(data)
+    if recorded is None:
+        return
+    count, length, dimension = recorded.states.shape
+    starts = np.tile(recorded.states[:, 0], (REPLICATES, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # lost paths are found below
+        paths = model.sample(starts, recorded.times, seed=seed)
+    lost = float(1 - np.isfinite(paths).all(axis=(1, 2)).mean())
+    if lost > 0:
+        yield Finding(
+            NAME,
+            "paths diverge",
+            lost,
+            0.0,
+            0.0,
+            f"{lost:.1%} of the simulated paths become infinite.",
+            "The law cannot be right far from the data; " + ADVICE[:1].lower() + ADVICE[1:],
+            severe=True,
+        )
+        return
+    lags = [_lag(recorded.states[..., i]) for i in range(dimension)]
+    simulated = paths.reshape(REPLICATES, count, length, dimension)
+    for i, name in enumerate(model.names):
+        true = _statistics(recorded.states[..., i], lags[i])
+        drawn = np.array([_statistics(each[..., i], lags[i]) for each in simulated])
+        width = float(np.exp(true[1]))
+        yield from _compared(name, true, drawn, width, lags[i] * float(np.median(np.diff(recorded.times))), dimension)
+
+
+def some_paths(data: Trajectories) -> Recording | None:
+    """Takes recorded paths that share their times: at most fifty, or else the longest stretch of one without gaps.
+
+    Args:
+        data: Recorded trajectories.
+
+    Returns:
+        The paths; None where no stretch has 20 rows.
+
+    Example:
+        >>> nke.evaluation.checks.some_paths(data).states.shape[0] <= 50
+        True
+    """
+    if not data.is_ragged and len(data) > 1 and np.all(data.observed):
+        times = np.asarray(data.times)
+        chosen = np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_PATHS)).astype(int))
+        if np.all(np.abs(times[chosen] - times[chosen[0]]) <= 1e-6 * np.diff(times[chosen[0]]).min()):
+            rows = slice(0, MOST_ROWS)
+            return Recording(np.asarray(data.states)[chosen][:, rows], times[chosen[0]][rows])
+    best: Recording | None = None
+    for states, times, seen in zip(data.states, data.times, data.observed, strict=True):
+        kept = np.flatnonzero(seen)
+        if len(kept) >= 20 and (best is None or len(kept) > len(best.times)):
+            best = Recording(np.asarray(states)[None, kept], np.asarray(times)[kept])
+    if best is None:
+        return None
+    return Recording(best.states[:, :MOST_ROWS], best.times[:MOST_ROWS])
+
+
+def _lag(x: Float[np.ndarray, "m t"]) -> int:
+    """Rows after which about half of the correlation is left, a quarter of the length at most."""
+    most = max(1, x.shape[1] // 4)
+    for lag in range(1, most):
+        if _correlation(x, lag) < 0.5:
+            return lag
+    return most
+
+
+def _correlation(x: Float[np.ndarray, "m t"], lag: int) -> float:
+    centred = x - x.mean()
+    return float(np.mean(centred[:, lag:] * centred[:, :-lag]) / max(np.mean(centred**2), 1e-300))
+
+
+def _statistics(x: Float[np.ndarray, "m t"], lag: int) -> Float[np.ndarray, " 4"]:
+    """Mean, logarithms of standard deviation and range, correlation over a lag."""
+    tiny = 1e-300
+    return np.array([x.mean(), np.log(x.std() + tiny), np.log(np.ptp(x) + tiny), _correlation(x, lag)])
+
+
+def _compared(
+    name: str, true: np.ndarray, drawn: np.ndarray, width: float, lag: float, dimension: int
+) -> Iterator[Finding]:
+    middle, spread = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) + 1e-12
+    t = (true - middle) / spread / np.sqrt(1 + 1 / len(drawn))
+    # Both by a t-test and by ranks: simulated data sets must all lie on one side of the recorded one.
+    beyond = (drawn.min(axis=0) > true) | (drawn.max(axis=0) < true)
+    p_values = np.where(beyond, np.minimum(1.0, 4 * dimension * 2 * stats.t.sf(np.abs(t), len(drawn) - 1)), 1.0)
+    shift = float((middle[0] - true[0]) / width)
+    yield Finding(
+        NAME,
+        "wrong mean",
+        shift,
+        MEAN,
+        float(p_values[0]),
+        f"Simulated paths of {name} have the mean {middle[0]:.3g}, recorded ones {true[0]:.3g}.",
+        ADVICE,
+        severe=abs(shift) > 1,
+    )
+    ratio, reach = (float(np.exp(middle[i] - true[i])) for i in (1, 2))
+    yield Finding(
+        NAME,
+        "too wide" if ratio > 1 else "too narrow",
+        max(ratio, 1 / ratio),
+        WIDTH,
+        float(p_values[1]),
+        f"Simulated paths of {name} spread {ratio:.2g} times as far as recorded ones (standard deviation).",
+        ADVICE,
+        severe=max(ratio, 1 / ratio) > 3,
+    )
+    yield Finding(
+        NAME,
+        "leaves the range" if reach > 1 else "does not reach the range",
+        max(reach, 1 / reach),
+        RANGE,
+        float(p_values[2]),
+        f"Simulated paths of {name} range over {reach:.2g} times the range of the recorded ones.",
+        ADVICE,
+        severe=reach > 3,
+    )
+    change = float(middle[3] - true[3])
+    yield Finding(
+        NAME,
+        "memory too long" if change > 0 else "memory too short",
+        change,
+        MEMORY,
+        float(p_values[3]),
+        f"The correlation of {name} over a time {lag:.3g} is {middle[3]:.2f} in simulated paths and {true[3]:.2f} in "
+        "recorded ones.",
+        ADVICE,
+    )

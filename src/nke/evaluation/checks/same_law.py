@@ -1,0 +1,83 @@
+"""Is the law the same all the time? Scores of the first half of the time against those of the second."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from nke.evaluation.contrast import two_sided
+from nke.evaluation.finding import Finding
+from nke.evaluation.normal_scores import NormalScores
+
+SHIFT = 0.1  # change of the mean score that matters, in noise of a step
+RATIO = 1.15  # change of the noise that matters
+SLOPE = 0.4  # change of the drift, relative to it, that matters
+NAME = "same law"
+ADVICE = "The law changes with time (a change of regime or a trend): fit the parts one by one."
+
+
+def same_law(scores: NormalScores) -> Iterator[Finding]:
+    """Compares mean motion, noise and strength of the drift of the two halves of the recorded time.
+
+    Args:
+        scores: Of the transitions.
+
+    Yields:
+        What changed, for each coordinate.
+
+    Example:
+        >>> scores = nke.evaluation.NormalScores.of(model, data.transitions())
+        >>> [finding.topic for finding in nke.evaluation.checks.same_law(scores) if finding.matters]
+        []
+    """
+    late = scores.transitions.time > np.median(scores.transitions.time)
+    if min(late.sum(), (~late).sum()) < 50:
+        return
+    e, count = np.clip(scores.standardised[0], -4, 4), 3 * len(scores.names)
+    for i, name in enumerate(scores.names):
+        yield from _changes(name, e[:, i], scores.motion[:, i], late, count)
+
+
+def _changes(
+    name: str, e: Float[np.ndarray, " t"], motion: Float[np.ndarray, " t"], late: np.ndarray, count: int
+) -> Iterator[Finding]:
+    halves = [e[~late], e[late]]
+    share = np.sqrt(sum(half.var() / len(half) for half in halves))
+    shift = float(halves[1].mean() - halves[0].mean())
+    yield Finding(
+        NAME,
+        "mean motion changes",
+        shift,
+        SHIFT,
+        min(1.0, count * two_sided(shift / share)),
+        f"The mean motion of {name} differs between the first and the second half of the time by {shift:+.2f} times "
+        "the noise of a step.",
+        ADVICE,
+    )
+    sizes = [np.log(np.maximum(half.std(), 1e-300)) for half in halves]
+    errors = [np.var(half**2) / (4 * np.mean(half**2) ** 2 * len(half)) for half in halves]
+    ratio = float(np.exp(sizes[1] - sizes[0]))
+    yield Finding(
+        NAME,
+        "noise changes",
+        max(ratio, 1 / ratio),
+        RATIO,
+        min(1.0, count * two_sided((sizes[1] - sizes[0]) / np.sqrt(sum(errors)))),
+        f"The noise of {name} in the second half of the time is {ratio:.2f} times that of the first.",
+        ADVICE,
+    )
+    known = [float(motion[part] @ motion[part]) for part in (~late, late)]
+    if min(known) == 0:
+        return
+    slopes = [float(half @ motion[part]) / k for half, part, k in zip(halves, (~late, late), known, strict=True)]
+    change = slopes[1] - slopes[0]
+    yield Finding(
+        NAME,
+        "drift changes",
+        change,
+        SLOPE,
+        min(1.0, count * two_sided(change / np.sqrt(1 / known[0] + 1 / known[1]))),
+        f"The drift of {name} in the second half of the time is {(1 + slopes[1]) / max(1 + slopes[0], 1e-3):.2f} "
+        "times that of the first.",
+        ADVICE,
+    )

@@ -1,0 +1,128 @@
+"""Can a model be trusted? ``nke.diagnose`` holds it against recorded trajectories, check by check."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nke.data import Trajectories, Transitions
+from nke.errors import InputError
+from nke.evaluation.checks import calibration, long_run, memory, same_law
+from nke.evaluation.finding import Finding
+from nke.evaluation.normal_scores import NormalScores
+from nke.model import Model
+
+MOST_TRANSITIONS = 20_000
+ORDER = ("memory", "calibration", "same law", "long run", "baselines")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What speaks against a model.
+
+    Attributes:
+        findings: All that was compared, also what is right.
+
+    Example:
+        >>> diagnosis = nke.diagnose(model, data)
+        >>> diagnosis.passed, diagnosis.verdict
+        (True, 'nothing speaks against it')
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """What matters, the severe first, then in the order in which causes come before effects."""
+        found = [finding for finding in self.findings if finding.matters]
+        return tuple(sorted(found, key=lambda each: (not each.severe, ORDER.index(each.check))))
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the model."""
+        return not self.problems
+
+    @property
+    def severe(self) -> bool:
+        """Whether the law cannot be right."""
+        return any(finding.severe for finding in self.problems)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in a few words."""
+        if self.passed:
+            return "nothing speaks against it"
+        topics = ", ".join(dict.fromkeys(finding.topic for finding in self.problems))
+        return f"{'not to be trusted' if self.severe else 'with care'}: {topics}"
+
+    def lines(self, most: int = 5) -> list[str]:
+        """Says what speaks against the model, one line each.
+
+        Args:
+            most: How many lines.
+
+        Returns:
+            The lines; empty where there is nothing to say.
+
+        Example:
+            >>> nke.diagnose(model, data).lines()
+            []
+        """
+        chosen = list({finding.topic: str(finding) for finding in reversed(self.problems)}.values())[::-1]
+        rest = len(chosen) - most
+        return chosen[:most] if rest <= 0 else [*chosen[: most - 1], f"And {rest + 1} more of the same kind."]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Gives the diagnosis as plain values, ready for JSON."""
+        return {"verdict": self.verdict, "findings": [finding.to_dict() for finding in self.findings]}
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *self.lines(most=len(self.findings) + 1)])
+
+
+def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
+    """Looks for what speaks against a model in recorded trajectories.
+
+    Memory that the state does not have, noise, drift or tails of the wrong size, a law that changes with time, and
+    simulated paths that differ from recorded ones. Every check has the level of one in a thousand, and tells only of
+    what is large enough to matter.
+
+    Args:
+        model: The model.
+        data: Recorded trajectories; those that it was fitted to, or others.
+        seed: Of the simulated paths.
+
+    Returns:
+        The findings.
+
+    Raises:
+        InputError: If the data has another number of coordinates than the model.
+
+    Example:
+        >>> print(nke.diagnose(model, data))
+        nothing speaks against it
+    """
+    if data.dimension != model.dimension:
+        raise InputError(
+            f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
+        )
+    return Diagnosis(tuple(_findings(model, data, seed)))
+
+
+def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:
+    scores = NormalScores.of(model, _some(data.transitions()), seed)
+    yield from memory(scores)
+    yield from calibration(scores)
+    yield from same_law(scores)
+    yield from long_run(model, data, seed)
+
+
+def _some(transitions: Transitions) -> Transitions:
+    """Pieces of the record, spread over it, so that neighbours stay neighbours."""
+    count, pieces = len(transitions), 200
+    if count <= MOST_TRANSITIONS:
+        return transitions
+    length = MOST_TRANSITIONS // pieces
+    starts = np.linspace(0, count - length, pieces).astype(int)
+    return transitions.take(np.unique((starts[:, None] + np.arange(length)).ravel()))
