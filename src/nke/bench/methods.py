@@ -71,7 +71,8 @@ def fit_method(method: Method, case: Case, data: Data, protocol: Protocol, seed:
         model, compiled, decisions = KnownSystem(system), compilation.seconds, {"found": repr(system)}
     else:
         own = data.coordinates if case.raw else None
-        result = fit(data.train, method.made(protocol, case), jumps=None, seed=seed, coordinates=own, progress=False)
+        how = method.made(protocol, case)
+        result = fit(data.train, how, jumps=None, seed=seed, coordinates=own, diagnosis=False, progress=False)
         model, compiled, decisions = result.model, result.timings.get("compilation", 0.0), recorded_decisions(result)
     return Fitted(model, time.perf_counter() - clock, time.process_time() - processor, compiled, decisions)
 

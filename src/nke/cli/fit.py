@@ -77,6 +77,9 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="End with exit code 0 also where the law cannot be right.")
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
     *,
@@ -84,6 +87,7 @@ def fit(
 ) -> None:
     """Learn drift, diffusion and jumps from recorded trajectories.
 
+    Where the diagnosis says that the law cannot be right, the model is written and marked, and the exit code is 3.
     An interruption by Ctrl-C leaves no half-written file; with --checkpoint the same command continues from there.
 
     Example: nke fit cells.csv -o cells.nke --time hours --trajectory cell --states length,width
@@ -108,6 +112,9 @@ def fit(
         raise
     result.save(output)
     say(f"{result.summary()}\nsaved to {output}", as_json, {"output": str(output), **result.to_dict()})
+    if result.diagnosis is not None and result.diagnosis.severe and not force:
+        note("exit code 3, since the law is not to be trusted; --force ends with 0")
+        raise typer.Exit(3)
 
 
 def _require_folder(output: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from nke.cli.options import AsJson, reads_data
-from nke.cli.output import load_data, say, table
+from nke.cli.output import load_data, load_result, say, table
 
 
 @reads_data
@@ -22,14 +22,15 @@ def info(
     """
     facts = _model(file) if file.suffix == ".nke" else _data(file, columns)
     decisions = {f"fit: {decision['topic']}": _decision(decision) for decision in facts.get("decisions", [])}
-    rows = {name: value for name, value in facts.items() if name not in ("decisions", "equation")} | decisions
+    rows = {name: value for name, value in facts.items() if name not in ("decisions", "diagnosis", "equation")}
+    if facts.get("diagnosis"):
+        rows["diagnosis"] = facts["diagnosis"]["verdict"]
+    rows |= decisions
     say(table({name: _words(value) for name, value in rows.items()}), as_json, facts)
 
 
 def _model(file: Path) -> dict[str, Any]:
-    from nke.fitting import FitResult
-
-    result = FitResult.load(file)
+    result = load_result(file)
     model = result.model
     return {
         "kind": "model",
@@ -39,6 +40,7 @@ def _model(file: Path) -> dict[str, Any]:
         "jumps": model.has_jumps,
         "rule": repr(model.rule),
         "equation": result.equation and result.equation.to_dict(),
+        "diagnosis": result.diagnosis and result.diagnosis.to_dict(),
         "decisions": [decision.to_dict() for decision in result.decisions],
     }
 

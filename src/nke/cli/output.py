@@ -11,6 +11,7 @@ from nke.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from nke.data import Trajectories
+    from nke.fitting import FitResult
 
 
 def say(words: str, as_json: bool, facts: dict[str, Any]) -> None:
@@ -37,6 +38,16 @@ def load_data(path: Path, columns: dict[str, Any]) -> "Trajectories":
     for words in data.notes:
         note(words)
     return data
+
+
+def load_result(path: Path) -> "FitResult":
+    """Reads a model and repeats on the error stream that it is not to be trusted, if its fit found so."""
+    from nke.fitting import FitResult
+
+    result = FitResult.load(path)
+    if result.diagnosis is not None and result.diagnosis.severe:
+        note(f"the law in {path} is {result.diagnosis.verdict}; nke info {path} tells more")
+    return result
 
 
 def require_matplotlib() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nke.cli.options import AsJson, DataFile, ModelFile, Seed, reads_data
-from nke.cli.output import load_data, note, require_matplotlib, say
+from nke.cli.output import load_data, load_result, note, require_matplotlib, say
 
 if TYPE_CHECKING:
     from nke.progress import Progress
@@ -31,10 +31,9 @@ def plot(
     if ending not in ("png", "svg", "pdf"):
         raise typer.BadParameter(f"expected png, svg or pdf, but got {ending!r}", param_hint="--format")
     require_matplotlib()
-    from nke.fitting import FitResult
     from nke.progress import progress_bar
 
-    result, recorded = FitResult.load(model), load_data(data, columns)
+    result, recorded = load_result(model), load_data(data, columns)
     with progress_bar(None) as begin:
         files = _draw(_pictures(result, recorded, seed, begin), output, ending, begin)
     say("\n".join(map(str, files)), as_json, {"files": list(map(str, files))})

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from nke.cli.options import AsJson, ModelFile, OutputFile, Seed, reads_data
-from nke.cli.output import load_data, say
+from nke.cli.output import load_data, load_result, say
 from nke.cli.times import recording_times
 
 
@@ -42,11 +42,10 @@ def sample(
     from nke.evaluation import simulate_like
     from nke.files import write
     from nke.files.entry import writer_for
-    from nke.model import load
     from nke.progress import progress_bar
 
     writer_for(output)  # before the work, not after it
-    law = load(model)
+    law = load_result(model).model
     data = None if like is None else load_data(like, columns)
     with progress_bar(None) as begin:
         if data is not None:

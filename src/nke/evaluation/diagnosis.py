@@ -1,6 +1,6 @@
 """Can a model be trusted? ``nke.diagnose`` holds it against recorded trajectories, check by check."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from nke.data import Trajectories, Transitions
 from nke.errors import InputError
-from nke.evaluation.checks import calibration, long_run, memory, same_law
+from nke.evaluation.checks import block, calibration, long_run, memory, same_law, some_paths
 from nke.evaluation.finding import Finding
 from nke.evaluation.normal_scores import NormalScores
 from nke.model import Model
@@ -77,6 +77,23 @@ class Diagnosis:
         """Gives the diagnosis as plain values, ready for JSON."""
         return {"verdict": self.verdict, "findings": [finding.to_dict() for finding in self.findings]}
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Diagnosis":
+        """Reads what ``to_dict`` gave.
+
+        Args:
+            values: Verdict and findings.
+
+        Returns:
+            The diagnosis.
+
+        Example:
+            >>> diagnosis = nke.diagnose(model, data)
+            >>> nke.Diagnosis.from_dict(diagnosis.to_dict()) == diagnosis
+            True
+        """
+        return cls(tuple(Finding(**finding) for finding in values["findings"]))
+
     def __str__(self) -> str:
         return "\n".join([self.verdict, *self.lines(most=len(self.findings) + 1)])
 
@@ -111,7 +128,7 @@ def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
 
 
 def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:
-    scores = NormalScores.of(model, _some(data.transitions()), seed)
+    scores = NormalScores.of(model, _some(data.transitions()), seed, block(some_paths(data)))
     yield from memory(scores)
     yield from calibration(scores)
     yield from same_law(scores)

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.errors import InputError
+from nke.evaluation.diagnosis import Diagnosis, diagnose
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics
 from nke.model import Model
 from nke.progress import ProgressOption, progress_bar
@@ -20,6 +21,7 @@ class Evaluation:
         score: Mean log transition density per transition, in the units of the data; higher is better.
         ensemble: Metrics between simulated and recorded paths, in units of the model's scale; None where the
             trajectories are not recorded at the same times without gaps.
+        diagnosis: What speaks against the model in this data.
 
     Example:
         >>> evaluation = nke.evaluate(model, data)
@@ -29,6 +31,7 @@ class Evaluation:
 
     score: float
     ensemble: EnsembleMetrics | None
+    diagnosis: Diagnosis
 
 
 def evaluate(model: Model, data: Trajectories, seed: int = 0, progress: ProgressOption = False) -> Evaluation:
@@ -55,14 +58,15 @@ def evaluate(model: Model, data: Trajectories, seed: int = 0, progress: Progress
         raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
+    diagnosis = diagnose(model, data, seed=seed)
     with progress_bar(progress) as begin:
         score = model.score(data, progress=begin)
         if not is_ensemble(data):
-            return Evaluation(score, None)
+            return Evaluation(score, None, diagnosis)
         times = ensemble_times(data)
         generated = model.sample(data.initial, times, seed=seed, progress=begin)
     scale = model.coordinates.size
-    return Evaluation(score, ensemble_metrics(generated / scale, np.asarray(data.states) / scale))
+    return Evaluation(score, ensemble_metrics(generated / scale, np.asarray(data.states) / scale), diagnosis)
 
 
 def is_ensemble(data: Trajectories) -> bool:

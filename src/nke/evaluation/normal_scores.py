@@ -52,13 +52,14 @@ class NormalScores:
     columns: tuple[int, ...]
 
     @classmethod
-    def of(cls, model: Model, transitions: Transitions, seed: int = 0) -> "NormalScores":
+    def of(cls, model: Model, transitions: Transitions, seed: int = 0, block: int = batched.BLOCK) -> "NormalScores":
         """Computes the scores of transitions.
 
         Args:
             model: The model.
             transitions: Recorded transitions with its coordinates.
             seed: Of the simulated ones.
+            block: States that are moved together.
 
         Returns:
             The scores.
@@ -81,7 +82,8 @@ class NormalScores:
             return rosenblatt(part, coordinates.displacement_to(y - seen.x, seen.x)[:, chosen])
 
         repeats = int(np.clip(np.ceil(SIMULATED / len(seen)), 1, MOST_REPEATS))
-        drawn = [scores(_finite(model.sample_next(seen.x, seen.step, seed + i), seen.y)) for i in range(repeats)]
+        draws = (model.sample_next(seen.x, seen.step, seed + i, block=block) for i in range(repeats))
+        drawn = [scores(_finite(y, seen.y)) for y in draws]
         motion = np.linalg.solve(np.linalg.cholesky(_positive(part.covariance)), part.mean[..., None])[..., 0]
         noise = np.sqrt(np.diagonal(part.covariance, axis1=-2, axis2=-1))
         names = tuple(model.names[i] for i in columns)
@@ -100,7 +102,7 @@ class NormalScores:
 
     @cached_property
     def standardised(self) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, "k t r"]]:
-        """Scores over their own noise, recorded and simulated: noise of the wrong size is found once, not everywhere."""
+        """Recorded and simulated scores, each over its own noise: noise of the wrong size is found once only."""
         found = (self.recorded, self.simulated)
         return tuple(np.clip(e / _scale(e.reshape(-1, len(self.names))), -MOST_SCORE, MOST_SCORE) for e in found)
 
@@ -119,7 +121,7 @@ class NormalScores:
 
     @cached_property
     def cells(self) -> list[Int[np.ndarray, " n"]]:
-        """The states cut into at most 16 cells of equal numbers, at least 100: halves of halves across the widest side."""
+        """The states cut into at most 16 cells of at least 100 each: halves of halves across the widest side."""
         x = self.transitions.x
         x = x / np.maximum(x.std(axis=0), 1e-300)
         parts = [np.arange(len(x))]

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from nke.data import Coordinates, Trajectories
 from nke.errors import InputTypeError
+from nke.evaluation import diagnose
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
@@ -31,6 +32,7 @@ def fit(
     periodic: Sequence[str] | Mapping[str, float] | None = None,
     bounds: Mapping[str, Sequence[float]] | None = None,
     checkpoint: str | Path | None = None,
+    diagnosis: bool = True,
     progress: ProgressOption = None,
 ) -> FitResult:
     """Learns drift, diffusion and jumps from trajectories.
@@ -53,6 +55,8 @@ def fit(
         bounds: Columns that stay between two bounds, ``{"share": (0, 1)}``.
         checkpoint: A folder that keeps the state of the fit: after an interruption the same call goes on where it
             stopped and gives the same model.
+        diagnosis: Whether the law is held against the data in the end (``nke.diagnose``): what speaks against it is in
+            ``FitResult.diagnosis`` and the summary, and a law that cannot be right is warned of.
         progress: Whether to show a bar; None: on a terminal; or a callback, see ``nke.progress``.
 
     Returns:
@@ -94,10 +98,13 @@ def fit(
         )
     with progress_bar(progress) as begin, compilation_clock() as compilation, threadpool_limits(1, "blas"):
         result = suited.fit(data, method, jumps, FitRun(seed, begin, store))
-    result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
-    for decision in result.decisions:
-        if decision.warning:
-            warnings.warn(decision.warning, UserWarning, stacklevel=2)
+        result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
+        if diagnosis:
+            clock = time.perf_counter()
+            result = replace(result, diagnosis=diagnose(result.model, data, seed=seed))
+            result.timings["diagnosis"] = time.perf_counter() - clock
+    for words in result.warnings:
+        warnings.warn(words, UserWarning, stacklevel=2)
     result.timings["total"] = time.perf_counter() - began
     result.timings["compilation"] = compilation.seconds
     return result

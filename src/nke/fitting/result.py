@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from nke.errors import InputError
+from nke.evaluation import Diagnosis
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
@@ -37,6 +38,7 @@ class FitResult:
         rules: The thresholds by which it was decided.
         posterior: Of a smooth law, the posterior covariances of its weights: for each block of parameters their places
             in the vector of all trained numbers of ``model.generator``, and their covariance. It is not kept in files.
+        diagnosis: What speaks against the law in the data that it was fitted to; None where nothing was looked for.
 
     Example:
         >>> result.model.dimension
@@ -54,6 +56,7 @@ class FitResult:
     score: Estimate | None = None
     rules: SelectionRules = field(default_factory=SelectionRules)
     posterior: Posterior = ()
+    diagnosis: Diagnosis | None = None
 
     def decision(self, topic: str) -> Decision:
         """Finds a decision by its topic.
@@ -77,6 +80,19 @@ class FitResult:
         known = ", ".join(decision.topic for decision in self.decisions)
         raise InputError(f"expected the topic of a decision, one of {known}; but got {topic!r}")
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What ``nke.fit`` warns of: decisions that were doubtful, and a law that cannot be right.
+
+        Example:
+            >>> result.warnings
+            ()
+        """
+        found = [decision.warning for decision in self.decisions if decision.warning]
+        if self.diagnosis is not None and self.diagnosis.severe:
+            found.append(f"the law is {self.diagnosis}".replace("\n", "; "))
+        return tuple(found)
+
     def summary(self) -> str:
         """Describes the fit in plain words.
 
@@ -96,11 +112,11 @@ class FitResult:
         """Gives the result as plain values, without the model and the histories.
 
         Returns:
-            Decisions, equation, form, score, rules and timings, ready for JSON.
+            Decisions, diagnosis, equation, form, score, rules and timings, ready for JSON.
 
         Example:
             >>> sorted(result.to_dict())
-            ['decisions', 'equation', 'form', 'jumps', 'rules', 'score', 'timings']
+            ['decisions', 'diagnosis', 'equation', 'form', 'jumps', 'rules', 'score', 'timings']
         """
         return {
             "jumps": self.model.has_jumps,
@@ -108,6 +124,7 @@ class FitResult:
             "equation": self.equation and self.equation.to_dict(),
             "score": self.score and self.score._asdict(),
             "decisions": [decision.to_dict() for decision in self.decisions],
+            "diagnosis": self.diagnosis and self.diagnosis.to_dict(),
             "rules": self.rules.to_dict(),
             "timings": dict(self.timings),
         }
@@ -176,6 +193,7 @@ class FitResult:
             found["form"] and ModelForm(**found["form"]),
             found["score"] and Estimate(**found["score"]),
             SelectionRules.from_dict(found["rules"]),
+            diagnosis=Diagnosis.from_dict(found["diagnosis"]) if found.get("diagnosis") else None,
         )
 
 

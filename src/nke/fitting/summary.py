@@ -39,6 +39,10 @@ def _law(result: "FitResult") -> Iterator[tuple[str, str]]:
         yield "", line
     if result.score is not None:
         yield "score", f"{result.score.value:.4f} ± {result.score.error:.4f} nats per held-out transition"
+    if result.diagnosis is not None:
+        yield "diagnosis", result.diagnosis.verdict
+        for line in result.diagnosis.lines():
+            yield "", f"- {line}"
 
 
 def _decision(decision: Decision) -> Iterator[tuple[str, str]]:

@@ -15,13 +15,19 @@ from nke.operators import Generator, TransitionRule
 BLOCK = 1 << 14
 
 
-def in_blocks(function: Callable, *arrays: np.ndarray, advance: Callable[[int], None] = lambda rows: None) -> Any:
+def in_blocks(
+    function: Callable,
+    *arrays: np.ndarray,
+    advance: Callable[[int], None] = lambda rows: None,
+    most: int = BLOCK,
+) -> Any:
     """The values of ``function`` on float32 blocks of the arrays (padded to few distinct sizes), as float64 NumPy.
 
-    ``advance`` is a callback that receives the number of rows processed, block by block.
+    ``advance`` is a callback that receives the number of rows processed, block by block; ``most`` are the rows of a
+    block.
     """
     count = len(arrays[0])
-    size = min(BLOCK, 1 << max(count - 1, 0).bit_length())
+    size = min(most, 1 << max(count - 1, 0).bit_length())
     pieces = []
     for start in range(0, max(count, 1), size):
         rows = min(size, count - start)

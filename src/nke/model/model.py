@@ -348,13 +348,16 @@ class Model:
         _warn_of_divergence(paths_out, times)
         return paths_out
 
-    def sample_next(self, x: ArrayLike, step: ArrayLike, seed: int = 0) -> Float[np.ndarray, "n d"]:
+    def sample_next(
+        self, x: ArrayLike, step: ArrayLike, seed: int = 0, *, block: int = batched.BLOCK
+    ) -> Float[np.ndarray, "n d"]:
         """Draws the state a time ``step`` after each state, simulated as ``sample`` does, each step of its own length.
 
         Args:
             x: States (n, d).
             step: A time, or one for each state.
             seed: Seed of the random numbers.
+            block: States that are moved together, a power of two; a program is compiled for each number.
 
         Returns:
             One next state for each, (n, d); NaN or infinite where the simulation diverges.
@@ -375,7 +378,8 @@ class Model:
             key = jax.random.fold_in(jax.random.key(seed), next(blocks))
             return simulation.sample_steps(self.generator, self.splitting, z, steps, key, ends)
 
-        found = self.coordinates.back(batched.in_blocks(moved, z, steps)) + self.coordinates.turns(start)
+        found = self.coordinates.back(batched.in_blocks(moved, z, steps, most=block))
+        found = found + self.coordinates.turns(start)
         return found if self.borders is None else np.clip(found, *np.array(self.borders).T)
 
     def save(self, path: str | Path) -> None:

@@ -4,7 +4,6 @@ If the model is right the recorded data set is one more of them, whatever it is:
 mean, width, range and memory then lie among theirs, which tells the error without any theory of correlated data.
 """
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from nke.evaluation.finding import Finding
 from nke.model import Model
 
 REPLICATES = 40
-MOST_PATHS, MOST_ROWS = 50, 3000
+MOST_PATHS, MOST_ROWS = 50, 2000
 MEAN, WIDTH, RANGE, MEMORY = 0.25, 1.2, 1.5, 0.1  # deviations that matter
 NAME = "long run"
 ADVICE = "One-step predictions may be right all the same; do not trust simulations and long forecasts."
@@ -55,11 +54,7 @@ def long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[Findin
     if recorded is None:
         return
     count, length, dimension = recorded.states.shape
-    starts = np.tile(recorded.states[:, 0], (REPLICATES, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # lost paths are found below
-        paths = model.sample(starts, recorded.times, seed=seed)
-    lost = float(1 - np.isfinite(paths).all(axis=(1, 2)).mean())
+    paths, lost = _simulated(model, recorded, seed)
     if lost > 0:
         yield Finding(
             NAME,
@@ -79,6 +74,38 @@ def long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[Findin
         drawn = np.array([_statistics(each[..., i], lags[i]) for each in simulated])
         width = float(np.exp(true[1]))
         yield from _compared(name, true, drawn, width, lags[i] * float(np.median(np.diff(recorded.times))), dimension)
+
+
+def block(recorded: Recording | None) -> int:
+    """Tells how many states are simulated together, a power of two.
+
+    Args:
+        recorded: Paths to be compared.
+
+    Returns:
+        Enough for all replicates of them; 64 where there are none.
+
+    Example:
+        >>> nke.evaluation.checks.block(None)
+        64
+    """
+    return 64 if recorded is None else 1 << (REPLICATES * len(recorded.states) - 1).bit_length()
+
+
+def _simulated(model: Model, recorded: Recording, seed: int) -> tuple[Float[np.ndarray, "n t d"], float]:
+    """All replicates, path by path, and the share of those that were lost.
+
+    They are moved step by step by the program that also draws single steps, so that only one is compiled.
+    """
+    x = np.tile(recorded.states[:, 0], (REPLICATES, 1))
+    states, lost = [x], np.zeros(len(x), bool)
+    for i, step in enumerate(np.diff(recorded.times)):
+        moved = model.sample_next(x, step, seed + i, block=block(recorded))
+        with np.errstate(all="ignore"):
+            lost |= ~np.isfinite(model.coordinates.to(moved)).all(axis=1)
+        x = np.where(lost[:, None], states[0], moved)
+        states.append(x)
+    return np.stack(states, axis=1), float(lost.mean())
 
 
 def some_paths(data: Trajectories) -> Recording | None:
