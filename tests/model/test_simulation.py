@@ -198,7 +198,7 @@ class TestSample:
 class TestSubsteps:
     def test_substeps_follow_the_noise(self):
         """Noise that changes by 30 % of itself over a step is cut until it changes by 20 %, additive noise is not."""
-        z, step, key = jnp.linspace(0.5, 2.0, 400)[:, None], jnp.asarray(0.09), jax.random.key(0)
+        z, step, key = jnp.linspace(0.5, 2.0, 400)[:, None], jnp.asarray([0.09]), jax.random.key(0)
         still = Advection(lambda x: 0.0 * x)
         multiplicative = Generator(still, Diffusion(lambda x: x[:, None]), None)
         additive = Generator(still, Diffusion(lambda x: jnp.eye(1)), None)

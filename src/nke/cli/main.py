@@ -23,9 +23,9 @@ from nke.errors import NkeError
 
 
 class Commands(TyperGroup):
-    """The group of all commands; exit code 0: done, 1: could not (one line says why), 2: wrong usage,
-    3: the law that was fitted is not to be trusted.
+    """The group of all commands; exit code 0: done, 1: could not (one line says why), 2: wrong usage.
 
+    ``nke fit`` ends with 3 where the law that was fitted is not to be trusted.
     After an interruption ``ctx.obj``, if there is one, ends the process at once: torn down in the midst of their work,
     compiled libraries may crash.
     """

@@ -8,13 +8,14 @@ import numpy as np
 
 from nke.data import Trajectories, Transitions
 from nke.errors import InputError
-from nke.evaluation.checks import block, calibration, long_run, memory, same_law, some_paths
+from nke.evaluation.checks import block, calibration, long_run, memory, same_law, simpler_laws, some_paths
 from nke.evaluation.finding import Finding
 from nke.evaluation.normal_scores import NormalScores
 from nke.model import Model
 
 MOST_TRANSITIONS = 20_000
-ORDER = ("memory", "calibration", "same law", "long run", "baselines")
+MOST_COMPARED = 5_000  # with simpler laws, whose fits take time
+ORDER = ("memory", "calibration", "same law", "long run", "simpler laws")
 
 
 @dataclass(frozen=True)
@@ -128,18 +129,19 @@ def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
 
 
 def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:
-    scores = NormalScores.of(model, _some(data.transitions()), seed, block(some_paths(data)))
+    scores = NormalScores.of(model, _some(data.transitions(), MOST_TRANSITIONS), seed, block(some_paths(data)))
     yield from memory(scores)
     yield from calibration(scores)
     yield from same_law(scores)
     yield from long_run(model, data, seed)
+    yield from simpler_laws(model, _some(data.transitions(), MOST_COMPARED))
 
 
-def _some(transitions: Transitions) -> Transitions:
+def _some(transitions: Transitions, most: int) -> Transitions:
     """Pieces of the record, spread over it, so that neighbours stay neighbours."""
     count, pieces = len(transitions), 200
-    if count <= MOST_TRANSITIONS:
+    if count <= most:
         return transitions
-    length = MOST_TRANSITIONS // pieces
+    length = most // pieces
     starts = np.linspace(0, count - length, pieces).astype(int)
     return transitions.take(np.unique((starts[:, None] + np.arange(length)).ravel()))

@@ -22,6 +22,7 @@ class Finding:
         meaning: What was seen, as a sentence.
         advice: What to do, as a sentence.
         severe: Whether the law cannot be right.
+        level: The probability below which chance is no explanation.
 
     Example:
         >>> finding = nke.evaluation.Finding("calibration", "noise too small", 2.0, 1.1, 1e-9, "Too small.", "Refit.")
@@ -37,11 +38,12 @@ class Finding:
     meaning: str
     advice: str
     severe: bool = False
+    level: float = LEVEL
 
     @property
     def matters(self) -> bool:
         """Whether it is neither chance nor too small to matter."""
-        return self.p_value < LEVEL and abs(self.size) >= self.tolerance
+        return bool(self.p_value < self.level and abs(self.size) >= self.tolerance)
 
     def to_dict(self) -> dict[str, Any]:
         """Gives the finding as plain values, ready for JSON."""

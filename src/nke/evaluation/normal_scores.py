@@ -90,7 +90,7 @@ class NormalScores:
         return cls(seen, scores(seen.y), np.stack(drawn), motion, noise * coordinates.size[chosen], names, columns)
 
     @property
-    def follows(self) -> Bool[np.ndarray, " t-1"]:
+    def follows(self) -> Bool[np.ndarray, " n"]:
         """Whether each transition begins where the one before it ended."""
         seen = self.transitions
         return (seen.trajectory[1:] == seen.trajectory[:-1]) & (seen.x[1:] == seen.y[:-1]).all(axis=1)

@@ -16,7 +16,8 @@ from nke.evaluation.finding import Finding
 from nke.model import Model
 
 REPLICATES = 40
-MOST_PATHS, MOST_ROWS = 50, 2000
+MOST_STEPS = 100_000  # that are simulated: what the cost allows
+MOST_PATHS, MOST_ROWS = 50, MOST_STEPS // REPLICATES
 MEAN, WIDTH, RANGE, MEMORY = 0.25, 1.2, 1.5, 0.1  # deviations that matter
 NAME = "long run"
 ADVICE = "One-step predictions may be right all the same; do not trust simulations and long forecasts."
@@ -123,9 +124,10 @@ def some_paths(data: Trajectories) -> Recording | None:
     """
     if not data.is_ragged and len(data) > 1 and np.all(data.observed):
         times = np.asarray(data.times)
-        chosen = np.unique(np.linspace(0, len(data) - 1, min(len(data), MOST_PATHS)).astype(int))
+        most = min(len(data), MOST_PATHS, max(MOST_ROWS // times.shape[1], 4))
+        chosen = np.unique(np.linspace(0, len(data) - 1, most).astype(int))
         if np.all(np.abs(times[chosen] - times[chosen[0]]) <= 1e-6 * np.diff(times[chosen[0]]).min()):
-            rows = slice(0, MOST_ROWS)
+            rows = slice(0, max(MOST_ROWS // most, 20))
             return Recording(np.asarray(data.states)[chosen][:, rows], times[chosen[0]][rows])
     best: Recording | None = None
     for states, times, seen in zip(data.states, data.times, data.observed, strict=True):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from nke.evaluation.contrast import two_sided
 from nke.evaluation.finding import Finding
@@ -39,7 +39,7 @@ def memory(scores: NormalScores) -> Iterator[Finding]:
         if forgotten.matters:
             yield forgotten
             continue
-        yield _correlated(name, before[:, i], after[:, i], scores.noise[:, i], count)
+        yield _correlated(name, before[:, i], after[:, i], _ruler(scores, follows, i), count)
         yield _clustered(name, before[:, i], after[:, i], count)
 
 
@@ -84,14 +84,13 @@ def _correlated(
     name: str,
     before: Float[np.ndarray, " n"],
     after: Float[np.ndarray, " n"],
-    noise: Float[np.ndarray, " t"],
+    ruler: float,
     count: int,
 ) -> Finding:
     found, error = correlation(before, after)
     p_value = min(1.0, 2 * count * two_sided(found / error))
     seen = f"What the law does not explain of {name} is correlated with the step before ({found:+.2f})."
     if found < 0:
-        ruler = float(np.median(noise) * np.sqrt(-found))
         return Finding(
             NAME,
             "measurement noise",
@@ -114,6 +113,13 @@ def _correlated(
         "thin the data until the correlation is gone.",
         severe=found > SEVERE,
     )
+
+
+def _ruler(scores: NormalScores, follows: Int[np.ndarray, " n"], i: int) -> float:
+    """Noise r of a ruler: it makes neighbouring increments share −r², whatever the drift over a short step."""
+    moved = scores.transitions.displacement[:, scores.columns[i]]
+    moved = moved - moved.mean()
+    return float(np.sqrt(max(-np.mean(moved[follows] * moved[follows + 1]), 0.0)))
 
 
 def _clustered(name: str, before: Float[np.ndarray, " n"], after: Float[np.ndarray, " n"], count: int) -> Finding:
