@@ -77,5 +77,5 @@ def small_fit():
     import nke
 
     data = nke.systems.OrnsteinUhlenbeck().simulate(32, seed=0)
-    result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, progress=False)
+    result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, progress=False, diagnosis=False)
     return {"data": data, "result": result, "model": result.model}

@@ -21,6 +21,6 @@ def fitted():
             "flow_matching": (TrajectoryFlowMatching(**SIZES), turning),
             "sde_gan": (Motionless(steps=STEPS, **GAN), falling),
         }[name]
-        return nke.fit(data(), method, seed=0)
+        return nke.fit(data(), method, seed=0, diagnosis=False)
 
     return fit

@@ -41,7 +41,7 @@ def test_no_jumps(fitted, name):
 @pytest.mark.parametrize("method", [EulerMaruyama(), TrajectoryFlowMatching(), SDEGAN()])
 def test_jumps(method):
     with pytest.raises(ValueError, match=r"expected jumps=False or None.*got jumps=True.*nke\.Likelihood"):
-        nke.fit(falling(4), method, jumps=True)
+        nke.fit(falling(4), method, jumps=True, diagnosis=False)
 
 
 def test_jumps_are_not_looked_for():
@@ -51,7 +51,7 @@ def test_jumps_are_not_looked_for():
     states[:, 40:] += 5 / np.sqrt(2)
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*jumps")
-        result = nke.fit(nke.Trajectories(states, STEP), short, jumps=False, progress=False)
+        result = nke.fit(nke.Trajectories(states, STEP), short, jumps=False, progress=False, diagnosis=False)
     assert "no jump part" in result.decision("jumps").rule
 
 

@@ -32,7 +32,7 @@ def test_a_trained_generator_is_closer_than_an_untrained_one(fitted):
 def test_a_fit_stops_when_its_seconds_are_over():
     """After one chunk at least; the same updates as in the fixture, so nothing compiles anew."""
     capped = Motionless(steps=10**6, seconds=1e-3, **GAN)
-    result = nke.fit(falling(), capped, seed=0)
+    result = nke.fit(falling(), capped, seed=0, diagnosis=False)
     assert result.history["sde-gan"].steps.tolist() == [sde_gan.CHUNK]
     assert result.decision("stopped").answer == "when the time was over"
     assert result.decision("stopped").evidence == {"steps": 200, "steps at most": 1000000, "seconds at most": 0.001}
@@ -56,8 +56,8 @@ def test_an_interrupted_fit_goes_on_to_the_same_model(fitted, tmp_path):
         return advance
 
     with pytest.raises(KeyboardInterrupt):
-        nke.fit(falling(), method, seed=0, checkpoint=tmp_path, progress=interrupting)
-    resumed = nke.fit(falling(), method, seed=0, checkpoint=tmp_path, progress=False).model
+        nke.fit(falling(), method, seed=0, checkpoint=tmp_path, progress=interrupting, diagnosis=False)
+    resumed = nke.fit(falling(), method, seed=0, checkpoint=tmp_path, progress=False, diagnosis=False).model
     assert eqx.tree_equal(fitted("sde_gan").model.generator, resumed.generator)
 
 
@@ -91,4 +91,4 @@ def test_without_diffrax(monkeypatch):
     monkeypatch.setitem(sys.modules, "diffrax", None)
     monkeypatch.delitem(sys.modules, "nke.baselines.adversaries", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'nke\[baselines\]'"):
-        nke.fit(falling(4), SDEGAN())
+        nke.fit(falling(4), SDEGAN(), diagnosis=False)

@@ -87,7 +87,7 @@ def test_a_fit_of_a_share_stays_between_its_bounds():
             kick = np.sqrt(0.005 * 0.3 * x * (1 - x)) * rng.normal(size=x.shape)
             x = np.clip(x + 0.005 * 0.6 * (0.4 - x) + kick, 1e-9, 1 - 1e-9)
     data = Trajectories(np.stack(path, axis=1), 0.05, names=["share"])
-    result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, progress=False)
+    result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, progress=False, diagnosis=False)
     paths = result.model.sample(path[0], np.arange(0, 20, 0.05), seed=1)
     assert paths.min() >= 0
     assert paths.max() <= 1

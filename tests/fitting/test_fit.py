@@ -23,20 +23,20 @@ def numbers(model):
 
 class TestReproducibility:
     def test_same_seed_same_model(self, stationary_data, moment_fit):
-        again = nke.fit(stationary_data, MOMENTS, jumps=False, seed=0)
+        again = nke.fit(stationary_data, MOMENTS, jumps=False, seed=0, diagnosis=False)
         assert numbers(again.model).tobytes() == numbers(moment_fit.model).tobytes()
         assert again.model.drift(GRID).tobytes() == moment_fit.model.drift(GRID).tobytes()
         for name, curve in moment_fit.history.items():
             np.testing.assert_array_equal(again.history[name].held_out, curve.held_out)
 
     def test_other_seed_other_model(self, stationary_data, moment_fit):
-        other = nke.fit(stationary_data, MOMENTS, jumps=False, seed=1)
+        other = nke.fit(stationary_data, MOMENTS, jumps=False, seed=1, diagnosis=False)
         assert (numbers(other.model) != numbers(moment_fit.model)).mean() > 0.9
 
     def test_data_is_left_alone_and_nothing_is_written(self, capfd):
         states, times = STATES.copy(), STEP * np.arange(ROWS)
         data = Trajectories(states, times)
-        nke.fit(data, MOMENTS, jumps=False)
+        nke.fit(data, MOMENTS, jumps=False, diagnosis=False)
         assert states.tobytes() == STATES.tobytes() == data.states.tobytes()
         np.testing.assert_array_equal(times, STEP * np.arange(ROWS))
         np.testing.assert_array_equal(data.times, np.tile(times, (TRAJECTORIES, 1)))
@@ -48,7 +48,7 @@ class TestUnits:
     def test_powers_of_two_change_no_bit(self, moment_fit, power, time_power):
         """2^±40 ≈ 1e±12: scaling by a power of two is exact, so the dimensionless fit is the same fit."""
         scale, unit = 2.0**power, 2.0**time_power
-        fitted = nke.fit(Trajectories(STATES * scale, STEP * unit), MOMENTS, jumps=False).model
+        fitted = nke.fit(Trajectories(STATES * scale, STEP * unit), MOMENTS, jumps=False, diagnosis=False).model
         np.testing.assert_array_equal(fitted.drift(GRID * scale), moment_fit.model.drift(GRID) * (scale / unit))
         np.testing.assert_array_equal(
             fitted.diffusion(GRID * scale), moment_fit.model.diffusion(GRID) * (scale**2 / unit)
@@ -59,7 +59,7 @@ class TestUnits:
         """Rounding of the scaled data (1e-16) moves float32 inputs by 6e-8 here and there; 400 steps of training
         let the difference grow, but not beyond 1e-3 of the largest value.
         """
-        fitted = nke.fit(Trajectories(STATES * scale, STEP * unit), MOMENTS, jumps=False).model
+        fitted = nke.fit(Trajectories(STATES * scale, STEP * unit), MOMENTS, jumps=False, diagnosis=False).model
         for name, power in (("drift", 1), ("diffusion", 2)):
             truth = getattr(moment_fit.model, name)(GRID)
             ours = getattr(fitted, name)(GRID * scale) / scale**power * unit
@@ -68,13 +68,13 @@ class TestUnits:
     def test_shifted_origin(self, moment_fit):
         """The origin of states and times is arbitrary: 2^10 keeps almost all digits of the states."""
         moved = Trajectories(STATES + 1024.0, 64.0 + STEP * np.arange(ROWS))
-        fitted = nke.fit(moved, MOMENTS, jumps=False).model
+        fitted = nke.fit(moved, MOMENTS, jumps=False, diagnosis=False).model
         truth = moment_fit.model.drift(GRID)
         np.testing.assert_allclose(fitted.drift(GRID + 1024.0), truth, atol=1e-3 * np.abs(truth).max())
 
     def test_given_coordinates_are_used(self, stationary_data):
         own = Coordinates(np.array([0.5]), np.array([2.0]), 0.1)
-        fitted = nke.fit(stationary_data, MOMENTS, jumps=False, coordinates=own).model
+        fitted = nke.fit(stationary_data, MOMENTS, jumps=False, coordinates=own, diagnosis=False).model
         assert fitted.coordinates is own
         assert fitted.diffusion(GRID).mean() == pytest.approx(1.0, abs=0.1)
 
@@ -113,7 +113,7 @@ class TestResult:
             assert stage in text
 
     def test_progress_goes_to_stderr_only(self, stationary_data, capfd):
-        nke.fit(stationary_data, MOMENTS, jumps=False, progress=True)
+        nke.fit(stationary_data, MOMENTS, jumps=False, progress=True, diagnosis=False)
         out, err = capfd.readouterr()
         assert out == ""
         assert "advection" in err
@@ -128,7 +128,7 @@ class TestResult:
         monkeypatch.setattr("nke.fitting.stochastic.held_out_loss", interrupt)
         before = (sys.stdout, sys.stderr)
         with pytest.raises(KeyboardInterrupt):
-            nke.fit(stationary_data, MOMENTS, jumps=False, progress=progress)
+            nke.fit(stationary_data, MOMENTS, jumps=False, progress=progress, diagnosis=False)
         assert (sys.stdout, sys.stderr) == before, "the progress bar gave the streams back"
 
 
@@ -143,4 +143,4 @@ class TestRefusals:
         """A loss that is no number ends in a sentence of advice, not in a model."""
         wild = replace(MOMENTS, schedule=replace(MOMENTS.schedule, learning_rate=1e25))
         with pytest.raises(DivergenceError, match="learning rate"):
-            nke.fit(stationary_data, wild, jumps=False)
+            nke.fit(stationary_data, wild, jumps=False, diagnosis=False)

@@ -21,7 +21,7 @@ TRAINING = {"networks": True, "polish": False, "width": 16, "schedule": QUICK}
 @pytest.fixture(scope="module")
 def oscillator() -> nke.FitResult:
     data = SYSTEM.simulate(100, seed=0)
-    return nke.fit(data, Likelihood(kinetic=PAIR, **TRAINING, noise="constant"), jumps=False)
+    return nke.fit(data, Likelihood(kinetic=PAIR, **TRAINING, noise="constant"), jumps=False, diagnosis=False)
 
 
 def collision_rate(v):
@@ -47,7 +47,7 @@ def flight(trajectories: int, seed: int) -> nke.Trajectories:
 @pytest.fixture(scope="module")
 def collisions() -> nke.FitResult:
     method = Likelihood(kinetic={"x": "v"}, invariant=("x",), depth=1, components=1, **TRAINING)
-    return nke.fit(flight(200, seed=0), method)
+    return nke.fit(flight(200, seed=0), method, diagnosis=False)
 
 
 class TestFit:
@@ -81,22 +81,24 @@ class TestFit:
 
     def test_euler_maruyama_takes_the_same_knowledge(self):
         data = SYSTEM.simulate(20, seed=0)
-        model = nke.fit(data, EulerMaruyama(kinetic=PAIR, width=8, schedule=replace(QUICK, steps=100))).model
+        model = nke.fit(
+            data, EulerMaruyama(kinetic=PAIR, width=8, schedule=replace(QUICK, steps=100)), diagnosis=False
+        ).model
         states = np.random.default_rng(0).standard_normal((5, 2))
         np.testing.assert_allclose(model.drift(states)[:, 0], states[:, 1], rtol=1e-5, atol=1e-6)
 
     def test_names_that_are_not_there_are_refused(self):
         data = SYSTEM.simulate(4, seed=0)
         with pytest.raises(ValueError, match=r"kinetic names 'q'.*'position', 'velocity'"):
-            nke.fit(data, Likelihood(kinetic={"q": "velocity"}))
+            nke.fit(data, Likelihood(kinetic={"q": "velocity"}), diagnosis=False)
         with pytest.raises(ValueError, match="invariant names 'q'"):
-            nke.fit(data, Likelihood(invariant=["q"]))
+            nke.fit(data, Likelihood(invariant=["q"]), diagnosis=False)
 
     def test_positions_without_velocities_are_refused(self):
         data = SYSTEM.simulate(4, seed=0)
         for pairs in ({"position": "position"}, {"position": "velocity", "velocity": "position"}):
             with pytest.raises(ValueError, match="leaves nothing to learn"):
-                nke.fit(data, Likelihood(kinetic=pairs))
+                nke.fit(data, Likelihood(kinetic=pairs), diagnosis=False)
 
     def test_positions_are_noticed(self):
         seen = SYSTEM.simulate(4, seed=0).transitions()
@@ -111,7 +113,7 @@ class TestFit:
         data = SYSTEM.simulate(4, seed=0)
         millimetres = nke.Trajectories(data.states * [1000.0, 1.0], data.times, data.names)
         with pytest.raises(ValueError, match=r"moves 1e\+03 times as fast"):
-            nke.fit(millimetres, Likelihood(kinetic=PAIR))
+            nke.fit(millimetres, Likelihood(kinetic=PAIR), diagnosis=False)
 
 
 class TestWithoutNoise:

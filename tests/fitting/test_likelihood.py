@@ -65,7 +65,9 @@ def test_the_slope_of_ornstein_uhlenbeck_is_not_attenuated(step):
     Four of them are allowed for, and the network's own error.
     """
     data = OrnsteinUhlenbeck().simulate(512, seed=1, times=np.arange(101) * step)
-    model = nke.fit(data, replace(QUICK, schedule=Schedule(steps=400, particles=1024)), jumps=False, seed=0).model
+    model = nke.fit(
+        data, replace(QUICK, schedule=Schedule(steps=400, particles=1024)), jumps=False, seed=0, diagnosis=False
+    ).model
     x = np.linspace(-1, 1, 41)[:, None]
     slope = np.polyfit(x[:, 0], model.drift(x)[:, 0], 1)[0]
     assert slope == pytest.approx(-1, abs=4 * np.sqrt(2 / (512 * 100 * step)) + 0.02)
@@ -89,7 +91,7 @@ def well() -> nke.Trajectories:
 
 @pytest.fixture(scope="module")
 def well_fit(well) -> nke.FitResult:
-    return nke.fit(well, QUICK, jumps=True, seed=0)
+    return nke.fit(well, QUICK, jumps=True, seed=0, diagnosis=False)
 
 
 def assert_densities(model: nke.Model, system, seed: int) -> None:
@@ -121,7 +123,7 @@ class TestWithJumps:
         kept = [np.sort(rng.permutation(51)[:31]) for _ in range(96)]  # as many rows as ``well``: compiled once
         whole = DoubleWell(dimension=1).simulate(96, seed=2, times=np.arange(51) * 0.05)
         states = [path[rows] for path, rows in zip(np.asarray(whole.states), kept, strict=True)]
-        model = nke.fit(nke.Trajectories(states, [0.05 * rows for rows in kept]), QUICK, seed=0).model
+        model = nke.fit(nke.Trajectories(states, [0.05 * rows for rows in kept]), QUICK, seed=0, diagnosis=False).model
         assert model.has_jumps
         assert model.jump_rate(np.zeros(1)) == pytest.approx(1.0, abs=4 / np.sqrt(96 * 2.4) + 0.2)
         assert np.isfinite(model.score(well))
@@ -132,7 +134,7 @@ class TestWithJumps:
         data = system.simulate(128, seed=0, times=np.arange(41) * 0.05)
         schedule = Schedule(steps=CHUNK, particles=256)
         method = Likelihood(networks=True, noise="constant", components=2, width=16, depth=1, schedule=schedule)
-        model = nke.fit(data, method, jumps=True, seed=0).model
+        model = nke.fit(data, method, jumps=True, seed=0, diagnosis=False).model
         model.save(tmp_path / "bimodal.nke")
         again = nke.load(tmp_path / "bimodal.nke")
         x = np.asarray(data.states)[:, 3]
@@ -153,7 +155,7 @@ class TestWithJumps:
         y = np.exp(-step) / before * (before * x + jump) + 0.1 * np.sqrt(step) * rng.normal(size=n)
         data = nke.Trajectories(np.stack([x, y], axis=1)[..., None], np.array([0.0, step]))
         method = replace(QUICK, noise="constant", jump_shapes="state-dependent")
-        result = nke.fit(data, replace(method, schedule=Schedule(600, particles=256)), jumps=True)
+        result = nke.fit(data, replace(method, schedule=Schedule(600, particles=256)), jumps=True, diagnosis=False)
         result.model.save(tmp_path / "m.nke")
         at = np.array([[-1.5], [-0.75], [0.75], [1.5]])
         law = nke.load(tmp_path / "m.nke").jump_law(at)
@@ -179,9 +181,9 @@ def test_hard_data_gives_a_finite_model_or_a_clear_refusal(case):
     data = nke.Trajectories(states, step)
     if case == "single short path":
         with pytest.raises(ValueError, match=r"expected|too short|fewer"):
-            nke.fit(data, QUICK, seed=0)
+            nke.fit(data, QUICK, seed=0, diagnosis=False)
         return
-    model = nke.fit(data, QUICK, seed=0).model
+    model = nke.fit(data, QUICK, seed=0, diagnosis=False).model
     x = np.asarray(states).reshape(-1, 1)[:50]
     for value in (model.drift(x), model.diffusion(x), model.jump_rate(x)):
         assert np.isfinite(value).all()

@@ -40,7 +40,7 @@ def particles_of(monkeypatch):
 
     def run(*arguments, **options):
         with pytest.raises(FirstStageReachedError) as caught:
-            nke.fit(*arguments, **options)
+            nke.fit(*arguments, **options, diagnosis=False)
         return caught.value.args[0]
 
     monkeypatch.setattr(Trainer, "train", stop)
@@ -84,7 +84,7 @@ def test_correlated_noise_by_every_form_of_diffusion():
     states = stationary(2, correlation=0.5)
     points = states[:, ::10].reshape(-1, 2)
     for form in ("plain", "diagonal", "constant"):
-        fitted = nke.fit(Trajectories(states, STEP), replace(MOMENTS, noise=form), jumps=False)
+        fitted = nke.fit(Trajectories(states, STEP), replace(MOMENTS, noise=form), jumps=False, diagnosis=False)
         a = fitted.model.diffusion(points)
         mean = a.mean(axis=0)
         assert np.diag(mean) == pytest.approx([1.0, 1.0], abs=3 * 0.08), form
@@ -103,7 +103,7 @@ def jumping_data():
 @pytest.fixture(scope="module")
 def jumping(jumping_data):
     """Some of its states, and the fit."""
-    return jumping_data.transitions().x[::37], nke.fit(jumping_data, MOMENTS, jumps=True, seed=0)
+    return jumping_data.transitions().x[::37], nke.fit(jumping_data, MOMENTS, jumps=True, seed=0, diagnosis=False)
 
 
 class TestJumps:
@@ -151,7 +151,7 @@ class TestAreThereJumps:
     def test_the_fit_follows(self, untrained, stationary_data, jumping_data):
         for recorded, has in ((stationary_data, False), (jumping_data, True)):
             untrained.clear()
-            fitted = nke.fit(recorded, MOMENTS, jumps=None)
+            fitted = nke.fit(recorded, MOMENTS, jumps=None, diagnosis=False)
             assert fitted.model.has_jumps == has
             assert ("jumps" in untrained) == has
             assert fitted.decision("jumps").answer.startswith("assumed" if has else "none")
@@ -184,22 +184,22 @@ class TestIrregularSteps:
 
     def test_jumps_are_refused_with_advice(self, irregular):
         with pytest.raises(ValueError, match=r"one common step.*from 0\.0\d+ to 0\.0\d+.*jumps=False"):
-            nke.fit(irregular, MOMENTS, jumps=True)
+            nke.fit(irregular, MOMENTS, jumps=True, diagnosis=False)
 
     def test_a_gap_is_irregular_too(self):
         states = STATES.copy()
         states[3, 5] = np.nan
         with pytest.raises(ValueError, match=r"one common step.*from 0\.05 to 0\.1"):
-            nke.fit(Trajectories(states, STEP), MOMENTS, jumps=True, seed=0)
+            nke.fit(Trajectories(states, STEP), MOMENTS, jumps=True, seed=0, diagnosis=False)
 
     def test_without_jumps_they_are_learned_from(self, irregular):
         """Each transition by its own step: the same tolerances as on a regular grid."""
-        fitted = nke.fit(irregular, MOMENTS, jumps=False)
+        fitted = nke.fit(irregular, MOMENTS, jumps=False, diagnosis=False)
         assert fitted.model.diffusion(GRID).mean() == pytest.approx(1.0, abs=0.1)
         assert -1.4 < np.polyfit(GRID[:, 0], fitted.model.drift(GRID)[:, 0], 1)[0] < -0.5
 
     def test_undecided_means_none(self, irregular, untrained):
-        fitted = nke.fit(irregular, MOMENTS)
+        fitted = nke.fit(irregular, MOMENTS, diagnosis=False)
         assert not fitted.model.has_jumps
         decision = fitted.decision("jumps")
         assert "the steps differ" in decision.answer
@@ -239,7 +239,7 @@ class TestPackets:
 def test_a_single_long_path():
     """4001 rows, T = 180 after a tenth is held out at its end: the same errors as above."""
     path = OrnsteinUhlenbeck().simulate_states(1, 3, times=STEP * np.arange(4001))[0]
-    fitted = nke.fit(Trajectories(path, STEP), replace(MOMENTS, pool=True, held_out=0.1), jumps=False)
+    fitted = nke.fit(Trajectories(path, STEP), replace(MOMENTS, pool=True, held_out=0.1), jumps=False, diagnosis=False)
     assert fitted.decision("packets").answer == "16 neighbours, pooled over time"
     assert fitted.model.diffusion(GRID).mean() == pytest.approx(1.0, abs=0.1)
     assert -1.5 < np.polyfit(GRID[:, 0], fitted.model.drift(GRID)[:, 0], 1)[0] < -0.4
@@ -249,7 +249,7 @@ def test_a_constant_coordinate():
     """It is reported, and does not disturb the other one."""
     states = np.concatenate([STATES, np.full_like(STATES, 7.0)], axis=-1)
     with pytest.warns(UserWarning, match="'x2' is constant"):
-        fitted = nke.fit(Trajectories(states, STEP), MOMENTS, jumps=False).model
+        fitted = nke.fit(Trajectories(states, STEP), MOMENTS, jumps=False, diagnosis=False).model
     x = np.concatenate([GRID, np.full_like(GRID, 7.0)], axis=-1)
     a = fitted.diffusion(x)
     assert a[:, 0, 0].mean() == pytest.approx(1.0, abs=0.1)
@@ -268,13 +268,13 @@ class TestRefusals:
     def test_too_little(self, shape, reason):
         states = np.random.default_rng(0).standard_normal(shape)
         with pytest.raises(ValueError, match=reason):
-            nke.fit(Trajectories(states, 0.1), MomentMatching())
+            nke.fit(Trajectories(states, 0.1), MomentMatching(), diagnosis=False)
 
     def test_too_few_for_the_dimension(self):
         """Six held-out transitions cannot show a covariance in six dimensions."""
         states = np.random.default_rng(0).standard_normal((20, 4, 6))
         with pytest.raises(ValueError, match="6 dimensions"):
-            nke.fit(Trajectories(states, 0.1), MomentMatching())
+            nke.fit(Trajectories(states, 0.1), MomentMatching(), diagnosis=False)
 
     @pytest.mark.parametrize(
         "options",

@@ -34,7 +34,7 @@ class TestANewFamily:
     def result(cls, recorded) -> nke.FitResult:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("nke.fitting.search.FAMILIES", (PolynomialFamily(), SineFamily(), NetworkFamily()))
-            return nke.fit(recorded, QUICK, jumps=False, coordinates=Coordinates.raw(recorded))
+            return nke.fit(recorded, QUICK, jumps=False, coordinates=Coordinates.raw(recorded), diagnosis=False)
 
     def test_is_taken(self, result):
         assert result.form.basis == "sines"

@@ -21,7 +21,7 @@ def prices() -> nke.Trajectories:
 
 @pytest.fixture(scope="module")
 def logarithmic(prices) -> nke.FitResult:
-    return nke.fit(prices, POLYNOMIAL, jumps=False, positive=["price"], progress=False)
+    return nke.fit(prices, POLYNOMIAL, jumps=False, positive=["price"], progress=False, diagnosis=False)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def pendulum() -> nke.FitResult:
     states[..., 0] = np.mod(states[..., 0] + np.pi, 2 * np.pi) - np.pi
     wrapped = nke.Trajectories(states, data.times, names=data.names)
     method = Likelihood(networks=False, kinetic={"angle": "velocity"})
-    return nke.fit(wrapped, method, jumps=False, periodic=["angle"], progress=False)
+    return nke.fit(wrapped, method, jumps=False, periodic=["angle"], progress=False, diagnosis=False)
 
 
 class TestPositive:
@@ -65,22 +65,22 @@ class TestPositive:
 
     def test_decided_from_the_data(self):
         data = GeometricBrownianMotion(volatility=0.8).simulate(64, seed=0)
-        found = nke.fit(data, POLYNOMIAL, jumps=False, progress=False)
+        found = nke.fit(data, POLYNOMIAL, jumps=False, progress=False, diagnosis=False)
         assert found.model.coordinates.transforms == (Log(),)
         assert found.decision("coordinates").evidence["price"]
-        kept = nke.fit(data, POLYNOMIAL, jumps=False, positive=[], progress=False)
+        kept = nke.fit(data, POLYNOMIAL, jumps=False, positive=[], progress=False, diagnosis=False)
         assert kept.model.coordinates.transforms == (Plain(),)
 
     def test_coordinates_of_the_users_own(self, prices):
         coordinates = nke.Coordinates.zscore(prices, [Log()])
-        found = nke.fit(prices, POLYNOMIAL, jumps=False, coordinates=coordinates, progress=False)
+        found = nke.fit(prices, POLYNOMIAL, jumps=False, coordinates=coordinates, progress=False, diagnosis=False)
         assert found.equation.names == ("log price",)
         with pytest.raises(InputError, match="either coordinates or positive"):
-            nke.fit(prices, POLYNOMIAL, coordinates=coordinates, positive=["price"])
+            nke.fit(prices, POLYNOMIAL, coordinates=coordinates, positive=["price"], diagnosis=False)
 
     def test_moment_matching(self, prices):
         method = nke.MomentMatching(width=4, depth=1, schedule=Schedule(steps=20))
-        found = nke.fit(prices, method, jumps=False, positive=["price"], progress=False)
+        found = nke.fit(prices, method, jumps=False, positive=["price"], progress=False, diagnosis=False)
         assert (found.model.sample([0.01], [0.0, 1.0, 2.0], paths=50) > 0).all()
 
     def test_invariant_columns_are_named_by_the_user(self):
@@ -88,7 +88,7 @@ class TestPositive:
         walks[..., 0] = np.exp(walks[..., 0] / 50)
         data = nke.Trajectories(walks, 1.0, names=["u", "v"])
         method = Likelihood(networks=False, invariant=["u"])
-        found = nke.fit(data, method, jumps=False, positive=["u"], progress=False)
+        found = nke.fit(data, method, jumps=False, positive=["u"], progress=False, diagnosis=False)
         assert found.model.generator.constraint.invariant == (0,)
 
 
@@ -97,14 +97,14 @@ class TestBounds:
         """dx = −x dt + dW of the logit: linear with constant noise there."""
         data = OrnsteinUhlenbeck().simulate(64, seed=0)
         share = nke.Trajectories(2 / (1 + np.exp(-np.asarray(data.states))), data.times, names=["share"])
-        found = nke.fit(share, POLYNOMIAL, jumps=False, bounds={"share": (0, 2)}, progress=False)
+        found = nke.fit(share, POLYNOMIAL, jumps=False, bounds={"share": (0, 2)}, progress=False, diagnosis=False)
         terms = {term.variables: term for term in found.equation.drift["logit share"]}
         slope = terms[("logit share",)]
         assert slope.coefficient == pytest.approx(-OrnsteinUhlenbeck().rate, abs=4 * slope.error)
         paths = found.model.sample([1.99], np.linspace(0, 20, 21), paths=50)
         assert ((paths > 0) & (paths < 2)).all()
         with pytest.raises(InputError, match="'share' between 0 and 1 in every row, but trajectory"):
-            nke.fit(share, POLYNOMIAL, bounds={"share": (0, 1)})
+            nke.fit(share, POLYNOMIAL, bounds={"share": (0, 1)}, diagnosis=False)
 
 
 class TestAngle:
@@ -138,7 +138,7 @@ class TestAngle:
     def test_differences_of_angles_are_quadratic(self):
         system = PhaseOscillators(dimension=2, spread=0.5)
         data = system.simulate(128, seed=0)
-        found = nke.fit(data, POLYNOMIAL, jumps=False, periodic=data.names, progress=False)
+        found = nke.fit(data, POLYNOMIAL, jumps=False, periodic=data.names, progress=False, diagnosis=False)
         assert found.form.degree == 2
         states = np.random.default_rng(0).uniform(-9, 9, (50, 2))
         np.testing.assert_allclose(found.model.drift(states), system.drift(states), atol=0.15)
@@ -150,7 +150,7 @@ class TestAngle:
         rng = np.random.default_rng(0)
         hours = np.cumsum(rng.normal(1.0, 0.3, (32, 100, 1)), axis=1)
         data = nke.Trajectories(hours, 1.0, names=["hour"])
-        found = nke.fit(data, POLYNOMIAL, jumps=False, periodic={"hour": 24.0}, progress=False)
+        found = nke.fit(data, POLYNOMIAL, jumps=False, periodic={"hour": 24.0}, progress=False, diagnosis=False)
         np.testing.assert_allclose(found.model.drift([[1.0], [25.0]]), 1.0, atol=0.05)
         assert found.equation.periods == {"hour": 24.0}
         assert (found.model.sample([1000.0], [0.0, 50.0], paths=5)[:, 1] > 1030).all()
@@ -159,7 +159,7 @@ class TestAngle:
         data = PhaseOscillators(dimension=2).simulate(16, seed=0)
         sizes = {"width": 4, "depth": 1, "schedule": Schedule(steps=20)}
         method = Likelihood(networks=True, polish=False, noise="relative", **sizes)
-        found = nke.fit(data, method, jumps=True, periodic=data.names, progress=False).model
+        found = nke.fit(data, method, jumps=True, periodic=data.names, progress=False, diagnosis=False).model
         x = np.array([[0.3, -1.0], [2.0, 3.0]])
         for law in (found.drift, found.diffusion, found.jump_rate):
             np.testing.assert_allclose(law(x + 2 * np.pi), law(x), rtol=1e-3, atol=1e-5)
@@ -167,4 +167,4 @@ class TestAngle:
     def test_methods_that_do_not_know_angles(self):
         data = PhaseOscillators(dimension=1).simulate(4, seed=0)
         with pytest.raises(InputError, match=r"knows of angles.*got MomentMatching"):
-            nke.fit(data, nke.MomentMatching(), periodic=["theta"])
+            nke.fit(data, nke.MomentMatching(), periodic=["theta"], diagnosis=False)

@@ -104,6 +104,6 @@ def test_a_fit_warns_and_names_the_columns_of_the_data():
     states = np.exp(0.3 * np.random.default_rng(0).normal(size=(32, 41, 1)))
     data = nke.Trajectories(states, 1.0, names=["level"])
     with pytest.warns(UserWarning, match="the step of the data is too coarse"):
-        result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, positive=["level"])
+        result = nke.fit(data, nke.Likelihood(networks=False), jumps=False, positive=["level"], diagnosis=False)
     assert result.decision("step").answer == "no"
     assert result.model.names == ("level",)

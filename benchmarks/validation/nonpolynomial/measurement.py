@@ -96,7 +96,7 @@ def _learn(data: Trajectories, experiment: Experiment, seed: int, method: str) -
     with warnings.catch_warnings(record=True) as raised, nothing_compiled_before():
         warnings.simplefilter("always")
         wall, processor = time.perf_counter(), time.process_time()
-        result = fit(data, METHODS[method](), seed=seed, progress=False)
+        result = fit(data, METHODS[method](), seed=seed, diagnosis=False, progress=False)
         spent = {"wall": time.perf_counter() - wall, "processor": time.process_time() - processor}
     return Learned(result.model, spent | _described(result) | {"warnings": _messages(raised)})
 

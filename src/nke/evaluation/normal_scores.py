@@ -32,6 +32,8 @@ class NormalScores:
         transitions: In the order of time within each trajectory.
         recorded: Their scores, one for each coordinate that is not fixed by the others.
         simulated: Scores of transitions that the model makes from the same states, several for each.
+        recorded_rest: Recorded motions without the law's mean, over its typical noise, jumps included.
+        simulated_rest: The same of the simulated ones.
         motion: The mean motion of a step over its noise, coordinate by coordinate as the scores.
         noise: Standard deviation of each coordinate's motion over a step, about, in the user's units.
         names: Names of the coordinates.
@@ -46,6 +48,8 @@ class NormalScores:
     transitions: Transitions
     recorded: Float[np.ndarray, "t r"]
     simulated: Float[np.ndarray, "k t r"]
+    recorded_rest: Float[np.ndarray, "t r"]
+    simulated_rest: Float[np.ndarray, "k t r"]
     motion: Float[np.ndarray, "t r"]
     noise: Float[np.ndarray, "t r"]
     names: tuple[str, ...]
@@ -78,16 +82,20 @@ class NormalScores:
         )
         part = GaussianMixture(law.weights, law.means[..., chosen], law.covariances[..., chosen, :][..., :, chosen])
 
-        def scores(y: Float[np.ndarray, "t d"]) -> Float[np.ndarray, "t r"]:
-            return rosenblatt(part, coordinates.displacement_to(y - seen.x, seen.x)[:, chosen])
+        noise = np.sqrt(np.maximum(np.diagonal(part.covariance, axis1=-2, axis2=-1), 1e-300))
+
+        def seen_by_law(y: Float[np.ndarray, "t d"]) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, "t r"]]:
+            moved = coordinates.displacement_to(y - seen.x, seen.x)[:, chosen]
+            return rosenblatt(part, moved), (moved - part.mean) / np.sqrt(np.mean(noise**2, axis=0))
 
         repeats = int(np.clip(np.ceil(SIMULATED / len(seen)), 1, MOST_REPEATS))
         draws = (model.sample_next(seen.x, seen.step, seed + i, block=block) for i in range(repeats))
-        drawn = [scores(_finite(y, seen.y)) for y in draws]
+        drawn, drawn_rest = map(np.stack, zip(*(seen_by_law(_finite(y, seen.y)) for y in draws), strict=True))
+        recorded, rest = seen_by_law(seen.y)
         motion = np.linalg.solve(np.linalg.cholesky(_positive(part.covariance)), part.mean[..., None])[..., 0]
-        noise = np.sqrt(np.diagonal(part.covariance, axis1=-2, axis2=-1))
         names = tuple(model.names[i] for i in columns)
-        return cls(seen, scores(seen.y), np.stack(drawn), motion, noise * coordinates.size[chosen], names, columns)
+        unit = noise * coordinates.size[chosen]
+        return cls(seen, recorded, drawn, rest, drawn_rest, motion, unit, names, columns)
 
     @property
     def follows(self) -> Bool[np.ndarray, " n"]:

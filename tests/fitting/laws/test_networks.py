@@ -22,12 +22,12 @@ def recorded() -> nke.Trajectories:
 
 @pytest.fixture(scope="module")
 def linear(recorded) -> FitResult:
-    return nke.fit(recorded, replace(QUICK, networks=False), jumps=False)
+    return nke.fit(recorded, replace(QUICK, networks=False), jumps=False, diagnosis=False)
 
 
 @pytest.fixture(scope="module")
 def one_sided_networks() -> FitResult:
-    return nke.fit(one_sided_jumps(), replace(ASKED, noise="constant"), jumps=True)
+    return nke.fit(one_sided_jumps(), replace(ASKED, noise="constant"), jumps=True, diagnosis=False)
 
 
 def test_are_taken_where_a_polynomial_law_shows_lack_of_fit(network_fit):
@@ -52,7 +52,7 @@ def test_the_rate_of_jumps_is_found(network_fit):
 
 def test_networks_that_are_asked_for_start_at_a_polynomial_and_stay_there_if_it_is_right(recorded, linear):
     """dx = −x dt + dW: no training predicts better than the straight line, and all hidden units have weight zero."""
-    result = nke.fit(recorded, ASKED, jumps=False)
+    result = nke.fit(recorded, ASKED, jumps=False, diagnosis=False)
     assert result.form.networks
     assert result.decision("networks").evidence["weights of hidden units in drift"] == 0
     assert [curve.kind for curve in result.history.values()] == ["training"]  # no short runs: the form is known
@@ -72,7 +72,7 @@ def test_networks_learn_what_a_polynomial_misses(one_sided_networks):
 
 
 def test_constant_noise_is_chosen_for_additive_noise_and_the_evidence_is_told(recorded):
-    result = nke.fit(recorded, replace(ASKED, polish=False), jumps=False)
+    result = nke.fit(recorded, replace(ASKED, polish=False), jumps=False, diagnosis=False)
     assert result.form.noise == "constant"
     [(forms, compared)] = result.decision("noise").evidence.items()
     [gain] = compared.values()
@@ -85,7 +85,7 @@ def test_constant_noise_is_chosen_for_additive_noise_and_the_evidence_is_told(re
 
 
 def test_asked_for_noise_means_no_trial(recorded):
-    result = nke.fit(recorded, replace(ASKED, noise="constant"), jumps=False)
+    result = nke.fit(recorded, replace(ASKED, noise="constant"), jumps=False, diagnosis=False)
     assert list(result.history) == ["likelihood"]
     assert result.decision("noise").answer == "constant, as asked"
     assert isinstance(result.model.generator.noise_factor, ConstantFactor)
@@ -99,7 +99,9 @@ def test_networks_that_fail_leave_the_polynomial(monkeypatch):
         raise DivergenceError("the loss became NaN or infinite")
 
     monkeypatch.setattr(Trainer, "train", fail)
-    result = nke.fit(one_sided_jumps(), replace(QUICK, noise="constant", jump_shapes="state-dependent"))
+    result = nke.fit(
+        one_sided_jumps(), replace(QUICK, noise="constant", jump_shapes="state-dependent"), diagnosis=False
+    )
     assert not result.form.networks
     assert result.equation.jumps is not None
     assert result.decision("networks").answer == "no: their training became NaN or infinite"
@@ -109,7 +111,7 @@ def test_a_drift_that_is_no_polynomial_is_smooth():
     """dx = (3 sin 3x − x) dt + √(1 + x²/4) dW: degree 3 is not enough, and that is told."""
     start = np.random.default_rng(0).uniform(-3, 3, size=128)
     data = euler_maruyama(lambda x: 3 * np.sin(3 * x) - x, lambda x: np.sqrt(1 + x**2 / 4), start, 81, 0.02)
-    result = nke.fit(data, replace(QUICK, noise="plain", substeps=1), jumps=False)
+    result = nke.fit(data, replace(QUICK, noise="plain", substeps=1), jumps=False, diagnosis=False)
     assert result.form.basis != "powers"
     assert result.decision("smooth").answer == "yes"
     assert result.equation is None

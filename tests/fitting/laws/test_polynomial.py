@@ -55,7 +55,7 @@ class TestChoice:
     @pytest.mark.validation
     def test_the_lorenz_equations_are_found(self):
         """Seven terms, each within four standard errors and 1 % for what two sub-steps of the discrete model miss."""
-        result = nke.fit(Lorenz(noise=0.3).simulate(64, seed=1), Likelihood(substeps=2), jumps=False)
+        result = nke.fit(Lorenz(noise=0.3).simulate(64, seed=1), Likelihood(substeps=2), jumps=False, diagnosis=False)
         true = {"x": {"x": -10, "y": 10}, "y": {"x": 28, "y": -1, "x·z": -1}, "z": {"z": -8 / 3, "x·y": 1}}
         for row, expected in true.items():
             found = {"·".join(term.variables): term for term in result.equation.drift[row]}
@@ -67,7 +67,9 @@ class TestChoice:
         """A motion without any noise is no law of few parameters."""
         falling = np.cumsum(np.full((4, 30, 1), 0.1), axis=1) + np.arange(4)[:, None, None]
         with pytest.raises(ValueError, match="networks=False, but"):
-            nke.fit(nke.Trajectories(falling, np.arange(30.0)), Likelihood(networks=False), jumps=False)
+            nke.fit(
+                nke.Trajectories(falling, np.arange(30.0)), Likelihood(networks=False), jumps=False, diagnosis=False
+            )
 
 
 class TestFunctionsWithoutLayers:

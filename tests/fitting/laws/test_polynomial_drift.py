@@ -26,7 +26,7 @@ def test_a_straight_drift_beside_noise_that_depends_on_the_state(tmp_path):
     """Cox–Ingersoll–Ross: a = 0.04 x; within 4 standard errors, and 5 % in the noise (1 % with a full training)."""
     system = CoxIngersollRoss()
     data = system.simulate(256, seed=1)
-    result = nke.fit(data, replace(QUICK, substeps=1), jumps=False)
+    result = nke.fit(data, replace(QUICK, substeps=1), jumps=False, diagnosis=False)
     assert result.form.noise != "constant"
     assert not result.form.has_drift_network
     found = {term.variables: term for term in result.equation.drift["rate"]}

@@ -31,7 +31,7 @@ def data() -> nke.Trajectories:
 
 @pytest.fixture(scope="module")
 def sine_fit(data) -> FitResult:
-    return nke.fit(data, jumps=False, progress=False)
+    return nke.fit(data, jumps=False, progress=False, diagnosis=False)
 
 
 def evidence_of(result: FitResult) -> dict:

@@ -34,8 +34,8 @@ def calibration(scores: NormalScores) -> Iterator[Finding]:
     count = len(scores.names)
     for i in range(count):
         noise, drift = _noise(scores, i), _drift(scores, i)
-        for found in (noise, *_shape(scores, i), drift, _clock(scores, i, noise, drift)):
-            yield _among(found, 5 * count)
+        for found in (noise, *_shape(scores, i), drift, _clock(scores, i, noise, drift), *_moments(scores, i)):
+            yield _among(found, 7 * count)
     for found in (_drift_over_states(scores), _noise_over_states(scores)):
         yield _among(found, 2)
 
@@ -90,6 +90,34 @@ def _shape(scores: NormalScores, i: int) -> Iterator[Finding]:
         "Jumps may be missing (jumps=True), or the size of the noise varies with something that is not recorded."
         if more
         else "The law has jumps or noise that this data does not have.",
+    )
+
+
+def _moments(scores: NormalScores, i: int) -> Iterator[Finding]:
+    """Mean and variance of the motions themselves, to which jumps contribute as they should."""
+    name, recorded, simulated = scores.names[i], scores.recorded_rest[:, i], scores.simulated_rest[..., i]
+    mean, square = Contrast.of(recorded, simulated), Contrast.of(recorded**2, simulated**2)
+    motion = float(np.sqrt(np.mean(scores.motion[:, i] ** 2)))
+    speed = mean.difference * float(np.sqrt(np.mean(scores.noise[:, i] ** 2)) / np.median(scores.transitions.step))
+    yield Finding(
+        NAME,
+        "mean motion biased",
+        mean.difference / max(motion, 1e-300),
+        DRIFT_ERROR,
+        mean.p_value,
+        f"Recorded motions of {name} are on average {speed:+.2g} per unit time off the law's.",
+        "Drift or jumps are biased: another form of either may be needed (networks=True, components=4).",
+    )
+    ratio = 1 + square.difference / max(float(np.mean(simulated**2)), 1e-300)
+    yield Finding(
+        NAME,
+        f"variance of motions too {'small' if ratio > 1 else 'large'}",
+        max(ratio, 1 / max(ratio, 1e-300)),
+        NOISE_RATIO**2,
+        square.p_value,
+        f"The variance of the motions of {name}, large ones included, is {ratio:.2g} times what the law says.",
+        "Jumps or large noise are too rare, too frequent or of the wrong size: simulations spread accordingly.",
+        severe=max(ratio, 1 / max(ratio, 1e-300)) > 2,
     )
 
 
