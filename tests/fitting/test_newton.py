@@ -1,5 +1,6 @@
 """Newton's method by scores: the maximum in closed form, and how it says that it ended."""
 
+import warnings
 from dataclasses import replace
 
 import jax
@@ -9,8 +10,8 @@ import pytest
 
 from drawn_steps import STEP, drawn_steps, linear, polynomial
 from nke.fitting import Outcome
-from nke.fitting.newton import BATCH, Newton, ParameterVector, inverse_information
-from nke.operators import EulerMaruyamaRule, Generator, TransitionRule, trainable
+from nke.fitting.newton import BATCH, Newton, ParameterVector, Sums, inverse_information
+from nke.operators import EulerMaruyamaRule, ForwardPacket, Generator, TransitionRule, trainable
 
 RULE = EulerMaruyamaRule()
 
@@ -112,3 +113,26 @@ def test_information_of_very_different_size_is_inverted():
     core = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
     found = inverse_information(1e6 * core * units[:, None] * units)
     np.testing.assert_allclose(found * units[:, None] * units, np.linalg.inv(1e6 * core), rtol=1e-5)
+
+
+class TestOverflow:
+    """A trial so far away that powers of the state overflow: no warning reaches the user, and the step has failed."""
+
+    @pytest.fixture
+    def far(self, steps) -> ParameterVector:
+        start = vector(polynomial(3))
+        assert start.direct is not None  # in NumPy, which would warn
+        return start.at(np.full_like(start.values, 1e30))
+
+    def test_is_silent_and_not_finite(self, far, steps):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert not far.sums(ForwardPacket(), steps).finite
+
+    def test_ends_a_search_that_starts_there(self, far, steps):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert Newton().run(ForwardPacket(), far, steps).outcome is Outcome.NOT_FINITE
+
+    def test_an_infinite_density_is_no_gain(self):
+        assert not Sums(np.inf, np.zeros(1), np.eye(1)).finite

@@ -3,10 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from nke.fitting import SelectionRules
-from nke.fitting.stability import diverges
+from nke.fitting.stability import diverges, runs_away
 from nke.operators import Advection, ConstantFactor, Diffusion, DriftNetwork, Generator
+from nke.systems import Lorenz
 
 
 def test_a_drift_that_diverges_in_simulation_is_noticed():
@@ -16,3 +18,35 @@ def test_a_drift_that_diverges_in_simulation_is_noticed():
         drift = drift.starting_from(jnp.zeros(1), jnp.array([[0.0, 0.0, sign]]))
         noise = Diffusion(ConstantFactor(jnp.eye(1), key=jax.random.key(0)))
         assert diverges(Generator(Advection(drift), noise, None), x, 0.05, SelectionRules()) == away
+
+
+def law(degree: int, slopes) -> Generator:
+    """A polynomial drift and noise of variance 1."""
+    drift = DriftNetwork(jnp.ones(len(slopes)), 0, 0, degree, key=jax.random.key(0))
+    drift = drift.starting_from(jnp.zeros(len(slopes)), jnp.asarray(slopes, jnp.float32))
+    return Generator(Advection(drift), Diffusion(ConstantFactor(jnp.eye(len(slopes)), key=jax.random.key(0))), None)
+
+
+# In the order of the monomials: x, y, z, xx, xy, xz, yy, yz, zz.
+LORENZ = [[-10, 10] + 7 * [0], [28, -1, 0, 0, 0, -1, 0, 0, 0], [0, 0, -8 / 3, 0, 1, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("drift", "degree", "away"),
+    [
+        ([[-1.0, 0.0, 0.05]], 3, True),  # beyond √20 it leads outwards, where the farthest of 1000 states never are
+        ([[1.0, 0.0, -1.0]], 3, False),
+        ([[-1.0, 0.1]], 2, False),  # turns at 10, more than twice as far as the farthest state
+        ([[0.5]], 1, False),  # grows, but no faster than the state
+    ],
+)
+def test_a_drift_that_runs_away_beyond_the_data_is_noticed(drift, degree, away):
+    x = np.random.default_rng(0).normal(size=(1000, 1))
+    assert 0.5 * np.sqrt(20) < np.abs(x).max() < np.sqrt(20)
+    assert runs_away(law(degree, drift), x, 0.05, SelectionRules()) == away
+
+
+@pytest.mark.parametrize("step", [0.02, 0.3])
+def test_the_lorenz_equations_lead_back_however_coarse_the_step(step):
+    states = np.asarray(Lorenz().simulate(16, seed=0).states)[:, 5:].reshape(-1, 3)
+    assert not runs_away(law(2, LORENZ), states, step, SelectionRules())

@@ -183,6 +183,14 @@ class LawFit:
         """
         return self
 
+    def safeguards(self, problem: "Problem") -> list[Decision]:
+        """Says what of a safeguarded law the user should know.
+
+        Args:
+            problem: What it was fitted to.
+        """
+        return []
+
     def equation(self, data: Trajectories, coordinates: Coordinates) -> Equation | None:
         """Writes the law in the user's units; None where it is no short equation.
 

@@ -17,12 +17,14 @@ from nke.fitting.form import JUMP_SHAPES, NOISE_FORMS, POLYNOMIAL_NOISE_FORMS
 from nke.fitting.initial_networks import InitialModel
 from nke.fitting.jump_detection import decide_jumps
 from nke.fitting.kinematics import kinematic_constraint, likely_positions, position_hint
+from nke.fitting.laws.memoryless import MemorylessFamily
+from nke.fitting.memory import Memory
 from nke.fitting.result import FitResult
 from nke.fitting.rules import SelectionRules
 from nke.fitting.search import Search
 from nke.fitting.stochastic import Schedule
 from nke.fitting.training import FitRun, Trainer, default_schedule
-from nke.operators import ForwardPacket, TransitionRule
+from nke.operators import ForwardPacket, KinematicConstraint, TransitionRule
 
 JumpDecision = Callable[[Transitions], tuple[bool, Decision]]
 
@@ -176,7 +178,11 @@ class Likelihood:
         blocks = (transition_blocks(part, coordinates, initial.sample.free, skew) for part in (training, checking))
         problem = Problem(TrainingData(*blocks), initial, self, trainer, rules)
         prepared = time.perf_counter() - clock
-        search = Search(problem)
+        memory = Memory.of(some, coordinates, constraint, data.names, rules)
+        simplest = bool(memory.forgotten.all()) and self._leaves_open(constraint)
+        search = Search(problem, (MemorylessFamily(float(memory.at_most.max())),) if simplest else None)
+        if memory.forgotten.any():
+            decisions.append(memory.decision(simplest))
         try:
             law = search.run()
         except DivergenceError as error:
@@ -191,17 +197,27 @@ class Likelihood:
         return replace(
             result,
             timings={"preparation": prepared, **trainer.timings()},
-            decisions=(*decisions, *initial.decisions, *search.decisions, self._choice(law), *result.decisions),
+            decisions=(
+                *decisions,
+                *initial.decisions,
+                *search.decisions,
+                self._choice(law, simplest),
+                *result.decisions,
+            ),
         )
 
-    def _choice(self, law: LawFit) -> Decision:
-        form = law.form
+    def _leaves_open(self, constraint: KinematicConstraint | None) -> bool:
+        """Whether nothing that was asked for needs more than a linear drift and constant noise."""
+        return constraint is None and not self.networks and self.noise in (None, "constant")
+
+    def _choice(self, law: LawFit, simplest: bool) -> Decision:
+        form, density = law.form, f"the transition density ({type(self.rule).__name__})"
         networks = f"networks of {self.depth} × {self.width}" if form.networks else "no networks"
         substeps = f"{form.substeps} sub-step{'s' if form.substeps > 1 else ''}"
         return Decision(
             "Which law was chosen?",
             f"{form.noise} noise; drift {form.drift}; {networks}; {substeps}",
             {"parameters": law.parameters},
-            f"maximum likelihood of the transition density ({type(self.rule).__name__})",
+            f"moments of the states; scored by {density}" if simplest else f"maximum likelihood of {density}",
             "method",
         )

@@ -23,6 +23,9 @@ from nke.operators import Generator, TransitionRule
 BATCH = 1 << 13  # transitions at a time, in one compiled program
 
 
+may_overflow = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of trials, looked at as a whole later
+
+
 class Sums(NamedTuple):
     """Sums over transitions: of the log density, of its scores, of their products."""
 
@@ -32,8 +35,8 @@ class Sums(NamedTuple):
 
     @property
     def finite(self) -> bool:
-        """Whether the information is finite."""
-        return bool(np.isfinite(self.information).all())
+        """Whether value and information are finite."""
+        return bool(np.isfinite(self.value)) and bool(np.isfinite(self.information).all())
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class ParameterVector:
         """Computes the score of every transition."""
         return np.concatenate([score for _, score in self._scored(rule, data)])
 
+    @may_overflow
     def sums(self, rule: TransitionRule, data: Steps) -> Sums:
         """Computes value, gradient and information over all transitions."""
         parts = [Sums(value.sum(), s.sum(axis=0), s.T @ s) for value, s in self._scored(rule, data)]

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from nke.fitting.batches import Steps
 from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_useless_groups
-from nke.fitting.newton import BATCH, ParameterVector
+from nke.fitting.newton import BATCH, ParameterVector, may_overflow
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.packet_scores import PacketScores
 from nke.operators import ForwardPacket, TransitionRule
@@ -243,6 +243,7 @@ def posterior_covariance(
     return found
 
 
+@may_overflow
 def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> PenalisedSums:
     """Computes value, gradient and the information of every block over all transitions.
 
@@ -257,8 +258,7 @@ def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Penalise
     total = None
     for found in _batches(rule, at, data):
         parts = [np.asarray(a, np.float64) for a in found[2:]]
-        with np.errstate(invalid="ignore"):  # sums that are not finite end the search: Outcome.NOT_FINITE
-            total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+        total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
     assert total is not None
     return PenalisedSums(float(total[0]), total[1], tuple(total[2:]))
 
@@ -289,8 +289,7 @@ def _batches(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Iter
         constants = np.concatenate([np.zeros(0, int), *at.constants.values()])
         for value, score in at.linear.batches(rule, vector.values, data):
             parts = (score[:, block] for block in at.blocks)
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is looked at later
-                information = [part.T @ part for part in parts]
+            information = [part.T @ part for part in parts]
             yield value, score[:, constants], value.sum(), score.sum(axis=0, dtype=np.float64), *information
         return
     trained, blocks = vector.arrays(), [jnp.asarray(block) for block in at.blocks]

@@ -181,7 +181,7 @@ class SelectionRules:
 
     drift_margin: float = _rule(
         1.0,
-        "times its range over the data by which a smooth drift may exceed it beyond the data",
+        "times its range over the data by which a smooth drift, or a polynomial that runs away, may exceed it beyond",
         "predator and prey, seed 502: one path in 16384 ran away to 10 000 times the farthest state",
     )
 

@@ -53,7 +53,9 @@ class Search:
             self.decisions += family.explain(self)
         if self.best is None:
             raise DivergenceError(self.trials[-1].failure if self.trials else "no kind of law could be fitted")
-        return self.best.safeguarded(self.problem)
+        law = self.best.safeguarded(self.problem)
+        self.decisions += law.safeguards(self.problem)
+        return law
 
     def _try(self, candidate: Candidate, family: Family) -> Trial:
         try:

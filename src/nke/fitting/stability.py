@@ -11,6 +11,8 @@ from nke.fitting.rules import SelectionRules
 from nke.operators import Euler, Generator, Noise
 from nke.operators.advection import tamed
 
+PART_OF_THE_WAY = 0.05  # to the centre of the data that a step along the drift may be long: follows it to a percent
+
 
 def diverges(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rules: SelectionRules) -> bool:
     """Simulates paths from states of the data and tells whether they go far beyond it; an angle may go round.
@@ -35,6 +37,63 @@ def diverges(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rul
     most = rules.divergence_distance * np.where(widest > 0, widest, np.inf)
     inputs = map(float32, (starts, np.array(step / rules.simulated_substeps), x.mean(axis=0), most))
     return not bool(_stays(generator, noise, *inputs))
+
+
+def runs_away(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rules: SelectionRules) -> bool:
+    """Tells whether the drift alone leads from just beyond the data to far beyond it, instead of back.
+
+    From the data stretched to twice its extent; an angle may go round.
+
+    Args:
+        generator: The law.
+        x: States of the data, in the coordinates of training.
+        step: Its typical step.
+        rules: How many states and steps, and how far is too far.
+
+    Returns:
+        Whether any path of the drift goes so far.
+    """
+    part, centre = x[np.linspace(0, len(x) - 1, min(rules.simulated_paths, len(x))).astype(int)], x.mean(axis=0)
+    extent = np.abs(x - centre).max(axis=0)
+    extent = np.where(extent > 0, extent, 1.0)
+    most = rules.divergence_distance * extent
+    most[list(() if generator.constraint is None else generator.constraint.periodic)] = np.inf
+    short, count = step / rules.simulated_substeps, rules.simulated_steps * rules.simulated_substeps
+    starts, short, centre, extent, most = map(float32, (2 * part - centre, np.array(short), centre, extent, most))
+    return not bool(_returns(generator, starts, short, centre, extent, most, count))
+
+
+@eqx.filter_jit
+def _returns(
+    generator: Generator,
+    x: Float[Array, "n d"],
+    step: Float[Array, ""],
+    centre: Float[Array, " d"],
+    extent: Float[Array, " d"],
+    most: Float[Array, " d"],
+    count: int,
+) -> Bool[Array, ""]:
+    """Whether the flow from all states stays within a distance from the centre.
+
+    Where the drift is fast a step is shorter, no further than a part of the way to the centre: it then follows the path
+    of the drift, and what looks like divergence is none of the step's.
+    """
+
+    def motion(x):
+        drift = generator.advection.drift(x)
+        far, speed = 1 + jnp.linalg.norm((x - centre) / extent), jnp.linalg.norm(drift / extent)
+        return drift * jnp.minimum(step, PART_OF_THE_WAY * far / (speed + jnp.finfo(x.dtype).tiny))
+
+    def one(x):
+        middle = x + motion(x) / 2
+        return x + motion(middle)
+
+    def advance(state, _):
+        x, inside = state
+        x = jax.vmap(one)(x)
+        return (x, inside & jnp.all(jnp.abs(x - centre) <= most)), None
+
+    return jax.lax.scan(advance, (x, jnp.asarray(True)), length=count)[0][1]
 
 
 @eqx.filter_jit

@@ -12,6 +12,7 @@ from nke.fitting.borders import find_borders
 from nke.fitting.coordinate_choice import choose_coordinates, coordinate_decision
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.known_columns import known_columns
+from nke.fitting.laws.memoryless import MemorylessFamily
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method, StructuredMethod
 from nke.fitting.result import FitResult
@@ -94,8 +95,8 @@ class SuitedCoordinates:
             The result; model and score are in the user's coordinates.
         """
         result = self._with_decisions(self._fit(data, method, jumps, run))
-        if not isinstance(method, Likelihood):
-            return result
+        if not isinstance(method, Likelihood) or any(d.topic == MemorylessFamily.name for d in result.decisions):
+            return result  # where states are drawn anew at every step, nothing is known of paths in between
         some = some_transitions(data.transitions(), BORDER_TRANSITIONS, run.seed)
         borders, decisions = find_borders(result.model, data, some, method.rules)
         return replace(result, model=replace(result.model, borders=borders), decisions=(*result.decisions, *decisions))

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 import nke
-from nke.fitting import Likelihood
-from nke.operators import JumpNetwork, RelativeFactor
+from nke.data import Coordinates
+from nke.fitting import FitRun, Likelihood, ModelForm, SelectionRules, Trainer
+from nke.fitting.batches import TrainingData, transition_blocks
+from nke.fitting.candidate import Problem
+from nke.fitting.initial_networks import InitialModel
+from nke.fitting.laws.polynomial import PolynomialFit
+from nke.operators import Advection, ConstantFactor, Diffusion, DriftNetwork, Generator, JumpNetwork, RelativeFactor
 from nke.systems import GeometricBrownianMotion, Lorenz
 from quick_fits import double_well, geometric_brownian_motion
 
@@ -84,3 +89,57 @@ class TestFunctionsWithoutLayers:
         assert float(rate) == float(other)
         np.testing.assert_array_equal(law.means, moved.means)
         assert network.prune([1]).components == 1
+
+
+class TestBeyondTheData:
+    """dx = (cubic) dt + dW over states in [−3, 3]: −x + x³/20 leads outwards from √20 on, x − x³ leads back."""
+
+    DATA = nke.Trajectories(np.random.default_rng(0).uniform(-3, 3, size=200), 0.05)
+
+    def fitted(self, *slopes: float) -> tuple[PolynomialFit, Problem]:
+        """A law as after a fit, and what it was fitted to."""
+        key, coordinates = jax.random.key(0), Coordinates.raw(self.DATA)
+        free = DriftNetwork(jnp.ones(1), 0, 0, 3, key=key)
+        drift = free.starting_from(jnp.zeros(1), coordinates.time_unit * jnp.array([slopes]))
+        generator = Generator(
+            Advection(drift), Diffusion(ConstantFactor(coordinates.time_unit**0.5 * jnp.eye(1), key=key))
+        )
+        method, rules, transitions = Likelihood(), SelectionRules(), self.DATA.transitions()
+        initial = InitialModel(transitions, coordinates, False, method, 0, rules)
+        blocks = transition_blocks(transitions, coordinates, initial.sample.free, 1.0)
+        trainer = Trainer(nke.Schedule(steps=1), FitRun(seed=0))
+        problem = Problem(TrainingData(blocks, blocks), initial, method, trainer, rules)
+        return PolynomialFit(ModelForm("constant", degree=3, networks=False), generator, np.zeros(1), 4), problem
+
+    def model(self, law: PolynomialFit) -> nke.Model:
+        return nke.Model(law.generator, Coordinates.raw(self.DATA), 0.05, self.DATA.names, self.DATA.units)
+
+    def test_a_drift_that_leads_back_is_left_alone(self):
+        law, problem = self.fitted(1.0, 0.0, -1.0)
+        assert law.safeguarded(problem) is law
+        assert law.safeguards(problem) == []
+
+    def test_one_that_runs_away_is_bounded_there_and_says_so(self):
+        law, problem = self.fitted(-1.0, 0.0, 0.05)
+        bounded = law.safeguarded(problem)
+        x, far = np.linspace(-3, 3, 50)[:, None], np.array([[-100.0], [100.0]])
+        free, found = self.model(law), self.model(bounded)
+        np.testing.assert_array_equal(found.drift(x), free.drift(x))
+        assert np.abs(found.drift(far)).max() <= 3.01 * np.abs(free.drift(x)).max()  # half of its range, and its range
+        [decision] = bounded.safeguards(problem)
+        assert decision.topic == "bounded drift"
+        assert "the equation no longer holds there" in decision.answer
+
+    def test_no_simulated_path_is_lost_any_more(self):
+        law, problem = self.fitted(-1.0, 0.0, 0.05)
+        start, times = np.full((64, 1), 5.0), np.linspace(0, 5, 11)
+        with pytest.warns(RuntimeWarning, match="infinite"):
+            assert not np.isfinite(self.model(law).sample(start, times)).all()
+        assert np.isfinite(self.model(law.safeguarded(problem)).sample(start, times)).all()
+
+    def test_the_bounds_survive_the_file(self, tmp_path):
+        law, problem = self.fitted(-1.0, 0.0, 0.05)
+        bounded = self.model(law.safeguarded(problem))
+        bounded.save(tmp_path / "model.nke")
+        x = np.linspace(-50, 50, 20)[:, None]
+        np.testing.assert_array_equal(nke.load(tmp_path / "model.nke").drift(x), bounded.drift(x))

@@ -6,8 +6,9 @@ test says whether the law shows lack of fit in some part of the states.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
@@ -23,8 +24,8 @@ from nke.fitting.optimiser import Outcome
 from nke.fitting.polynomial_parameters import PolynomialParameters
 from nke.fitting.rules import SelectionRules
 from nke.fitting.score_test import ScoreTest, score_test
-from nke.fitting.stability import diverges
-from nke.operators import Generator
+from nke.fitting.stability import diverges, runs_away
+from nke.operators import DriftNetwork, Generator
 
 if TYPE_CHECKING:
     from nke.fitting.search import Search
@@ -50,6 +51,30 @@ class PolynomialFit(LawFit):
     information: Float[np.ndarray, "p p"] | None = None
     evidence: float = -np.inf
     fitted: int = 0
+
+    def safeguarded(self, problem: Problem) -> "PolynomialFit":
+        """Bounds a drift of higher powers that runs away beyond the data, by its values there and a margin."""
+        sample, drift = problem.initial.sample, cast(DriftNetwork, self.generator.drift_network)
+        if drift.body.degree < 2 or not runs_away(self.generator, sample.states, sample.typical_step, problem.rules):
+            return self
+        bounded = drift.within(sample.x, problem.rules.drift_margin)
+        return replace(self, generator=eqx.tree_at(lambda g: g.drift_network, self.generator, bounded))
+
+    def safeguards(self, problem: Problem) -> list[Decision]:
+        """Says that the equation ends where the drift is bounded."""
+        limits, rules = cast(DriftNetwork, self.generator.drift_network).limits, problem.rules
+        if limits is None:
+            return []
+        return [
+            Decision(
+                "Does the drift lead back from beyond the data?",
+                "no: beyond the data it is bounded, and the equation no longer holds there",
+                {"times its range over the data by which it may exceed it": rules.drift_margin},
+                f"no where its paths from the data, stretched to twice its extent, go {rules.divergence_distance:g} "
+                "times as far as the farthest state",
+                "bounded drift",
+            )
+        ]
 
     def equation(self, data: Trajectories, coordinates: Coordinates) -> Equation | None:
         """Writes the law in the user's units, noise and jumps too unless they are networks."""

@@ -3,10 +3,14 @@
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from nke.arrays import Array as AnyArray
 from nke.operators.configuration import Configuration, Registry, any_key
+from nke.operators.networks.limits import Limits, limited, limits_of, restored_limits, stored_limits
 from nke.operators.networks.parameters import Fixed
 from nke.operators.networks.polynomial import Pairs, PolynomialPlusMLP
 
@@ -26,11 +30,14 @@ class DriftNetwork(eqx.Module):
         degree: Degree of the polynomial: 1, 2 or 3.
         inputs: Number of coordinates of the state, if not that of ``scale``.
         pairs: Coordinates that are cosine and sine of one angle.
+        limits: Lowest and highest value of each coordinate over ``scale``, which it keeps where it would leave them;
+            None: it has none.
         key: Random key for the network's start.
 
     Attributes:
         body: Polynomial and network.
         scale: The sizes, which are not trained.
+        limits: As above.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -42,6 +49,7 @@ class DriftNetwork(eqx.Module):
     kind: ClassVar[str] = "polynomial-plus-mlp"
     body: PolynomialPlusMLP
     scale: Fixed
+    limits: Limits | None = eqx.field(static=True, default=None)
 
     def __init__(
         self,
@@ -51,11 +59,12 @@ class DriftNetwork(eqx.Module):
         degree: int = 1,
         inputs: int | None = None,
         pairs: Pairs = (),
+        limits: Limits | None = None,
         *,
         key: PRNGKeyArray,
     ):
         self.body = PolynomialPlusMLP(inputs or len(scale), len(scale), width, depth, degree, pairs, key=key)
-        self.scale = Fixed(jnp.asarray(scale))
+        self.scale, self.limits = Fixed(jnp.asarray(scale)), limits
 
     def starting_from(self, constant: Float[Array, " r"], slopes: Float[Array, "r n"]) -> "DriftNetwork":
         """The same network with the polynomial b + A·monomials(x) as its start.
@@ -82,7 +91,29 @@ class DriftNetwork(eqx.Module):
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:
         """The drift at one state."""
-        return self.scale.value * self.body(x)
+        return self.scale.value * limited(self.body(x), self.limits)
+
+    def within(self, x: Float[AnyArray, "n d"], margin: float) -> "DriftNetwork":
+        """The drift that has no values far beyond those at some states: powers say nothing of what is beyond the data.
+
+        Args:
+            x: The states.
+            margin: How far beyond these values it may go, as a multiple of their range.
+
+        Returns:
+            The limited drift, the same at these states.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> drift = nke.operators.DriftNetwork(jnp.array([2.0]), 0, 0, key=jax.random.key(0))
+            >>> line = drift.starting_from(jnp.zeros(1), jnp.array([[1.0]]))
+            >>> line.within(np.array([[0.0], [1.0]]), margin=1.0)(jnp.array([5.0])).tolist()
+            [2.0]
+        """
+        values = np.asarray(jax.vmap(self.body)(jnp.asarray(x, jnp.float32)), np.float64)
+        shape = {**self.body.sizes(), "degree": self.body.degree, "inputs": x.shape[1], "pairs": self.body.pairs}
+        same = DriftNetwork(self.scale.value, **shape, limits=limits_of(values, margin), key=any_key())
+        return eqx.tree_at(lambda drift: drift.body, same, self.body)
 
     def configuration(self) -> Configuration:
         """The kind of the network and its options, as JSON values.
@@ -94,7 +125,8 @@ class DriftNetwork(eqx.Module):
             {'kind': 'polynomial-plus-mlp', 'width': 4, 'depth': 1, 'degree': 1}
         """
         pairs = {"pairs": [list(pair) for pair in self.body.pairs]} if self.body.pairs else {}
-        return {"kind": self.kind, **self.body.sizes(), "degree": self.body.degree, **pairs}
+        body = {**self.body.sizes(), "degree": self.body.degree, **pairs}
+        return {"kind": self.kind, **body, **stored_limits(self.limits)}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "DriftNetwork":
@@ -115,4 +147,5 @@ class DriftNetwork(eqx.Module):
         """
         width, depth, degree = (configuration[name] for name in ("width", "depth", "degree"))
         pairs = tuple((int(i), int(j)) for i, j in configuration.get("pairs", ()))
-        return cls(jnp.ones(outputs), width, depth, degree, inputs, pairs, key=any_key())
+        limits = restored_limits(configuration.get("limits"))
+        return cls(jnp.ones(outputs), width, depth, degree, inputs, pairs, limits, key=any_key())

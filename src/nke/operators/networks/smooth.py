@@ -14,10 +14,10 @@ from nke.arrays import tril_matrix
 from nke.operators.configuration import Configuration
 from nke.operators.networks.diffusion_factors import FACTORS
 from nke.operators.networks.drift import DRIFTS
+from nke.operators.networks.limits import Limits, limited, limits_of, restored_limits, stored_limits
 from nke.operators.networks.parameters import Fixed
 from nke.operators.networks.polynomial import Pairs, monomial_degrees, monomials
 
-Limits = tuple[tuple[float, float], ...]
 MOST_LOG = 10.0  # largest |log| of a noise or a rate over its start, so that no state makes them overflow
 
 
@@ -187,8 +187,7 @@ class SmoothFunction(eqx.Module):
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
         """The values at one state."""
-        values = self.rows.value @ (self.weights * self.basis(x)[self.columns])
-        return values if self.limits is None else jnp.clip(values, *jnp.array(self.limits, values.dtype).T)
+        return limited(self.rows.value @ (self.weights * self.basis(x)[self.columns]), self.limits)
 
     def within(self, x: Float[AnyArray, "n d"], margin: float = 0.0) -> "SmoothFunction":
         """The function that has no values beyond those at some states.
@@ -210,10 +209,7 @@ class SmoothFunction(eqx.Module):
             [2.0]
         """
         values = np.asarray(jax.vmap(self)(jnp.asarray(x, jnp.float32)), np.float64)
-        least, most = values.min(axis=0), values.max(axis=0)
-        beyond = margin * (most - least)
-        limits = tuple(zip((least - beyond).tolist(), (most + beyond).tolist(), strict=True))
-        return SmoothFunction(self.basis, self.table, self.used, limits)
+        return SmoothFunction(self.basis, self.table, self.used, limits_of(values, margin))
 
     @property
     def table(self) -> Float[np.ndarray, "o f"]:
@@ -273,8 +269,7 @@ class SmoothFunction(eqx.Module):
             >>> nke.operators.SmoothFunction(basis, jnp.eye(2, 3)).configuration()
             {'degree': 1, 'kernels': [[1, 1]], 'weights': 6}
         """
-        limits = {} if self.limits is None else {"limits": [list(pair) for pair in self.limits]}
-        return {**self.basis.configuration(), "weights": len(self.weights), **limits}
+        return {**self.basis.configuration(), "weights": len(self.weights), **stored_limits(self.limits)}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothFunction":
@@ -295,9 +290,7 @@ class SmoothFunction(eqx.Module):
         """
         basis = SmoothBasis.from_configuration(configuration, inputs)
         used = np.arange(outputs * basis.size).reshape(outputs, basis.size) < configuration["weights"]
-        limits = configuration.get("limits")
-        limits = None if limits is None else tuple((float(low), float(high)) for low, high in limits)
-        return cls(basis, jnp.zeros(used.shape), used, limits)
+        return cls(basis, jnp.zeros(used.shape), used, restored_limits(configuration.get("limits")))
 
 
 @DRIFTS.register
