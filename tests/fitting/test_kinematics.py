@@ -8,7 +8,7 @@ import pytest
 import nke
 from nke.baselines import EulerMaruyama
 from nke.fitting import Likelihood, Schedule, SelectionRules
-from nke.fitting.kinematics import likely_positions
+from nke.fitting.kinematics import likely_positions, position_decision
 from nke.systems import DoubleWell, HarmonicOscillator, RarefiedGas
 
 RULES = SelectionRules()
@@ -144,3 +144,36 @@ class TestWithoutNoise:
         np.testing.assert_array_equal(collisions.model.jump_rate(here), collisions.model.jump_rate(there))
         np.testing.assert_array_equal(collisions.model.jump_law(here).means, collisions.model.jump_law(there).means)
         assert (collisions.model.jump_law(here).means[..., 0] == 0).all()
+
+
+class TestPositionsThatNobodyNamed:
+    STEP, ROWS = 0.1, 400
+
+    def paths(self, own_noise: float) -> nke.Trajectories:
+        """A velocity of an Ornstein–Uhlenbeck process and its position, simulated in 50 parts of each step."""
+        rng, part = np.random.default_rng(0), self.STEP / 50
+        x, v, found = np.zeros(50), rng.standard_normal(50), []
+        for i in range(50 * self.ROWS):
+            if i % 50 == 0:
+                found.append(np.stack([x, v], axis=1))
+            x = x + part * v + own_noise * np.sqrt(part) * rng.standard_normal(50)
+            v = v - part * v + np.sqrt(2 * part) * rng.standard_normal(50)
+        return nke.Trajectories(np.stack(found, axis=1), self.STEP, names=["x", "v"])
+
+    @pytest.mark.parametrize(("own_noise", "known"), [(0.0, {"x": "v"}), (0.04, {})])
+    def test_known_where_they_have_no_noise_of_their_own(self, own_noise, known):
+        """Velocities leave √(2 s³/12) = 0.0129 of a step open, noise of 0.04 adds 0.0126: both move alike to 10 %."""
+        some = self.paths(own_noise).transitions()
+        assert likely_positions(some, ("x", "v"), RULES) == known
+        assert position_decision({"x": "v"}, some, ("x", "v"), RULES)[0] == known
+
+    def test_taken_in_a_fit_unless_told_otherwise(self):
+        told = {}
+        for kinetic in (None, {}):
+            method = Likelihood(networks=False, kinetic=kinetic)
+            told[str(kinetic)] = nke.fit(self.paths(0.0), method, jumps=False, diagnosis=False)
+        x = np.array([[0.3, 1.2]])
+        np.testing.assert_allclose(told["None"].model.drift(x)[0, 0], 1.2, rtol=1e-6)
+        assert told["None"].model.diffusion(x)[0, 0, 0] == 0
+        assert told["{}"].model.diffusion(x)[0, 0, 0] > 0
+        assert told["None"].decision("positions").evidence == {"x": "v"}

@@ -16,7 +16,7 @@ from nke.fitting.finish import finish
 from nke.fitting.form import JUMP_SHAPES, NOISE_FORMS, POLYNOMIAL_NOISE_FORMS
 from nke.fitting.initial_networks import InitialModel
 from nke.fitting.jump_detection import decide_jumps
-from nke.fitting.kinematics import kinematic_constraint, likely_positions, position_hint
+from nke.fitting.kinematics import kinematic_constraint, likely_positions, position_decision
 from nke.fitting.laws.memoryless import MemorylessFamily
 from nke.fitting.memory import Memory
 from nke.fitting.result import FitResult
@@ -45,7 +45,8 @@ class Likelihood:
         depth: Hidden layers of the networks.
         held_out: Share of the trajectories that is held out: the best parameters on them are kept.
         kinetic: Coordinates that are positions of others, ``{"x": "vx"}``: dx = vx dt is then taken as known, and only
-            the others are learned and scored.
+            the others are learned and scored. None takes it so where the data says it: a coordinate that moves as
+            another says and has no noise of its own. With a mapping, also an empty one, nothing is decided.
         invariant: Coordinates on which the law does not depend, as in a space that is the same everywhere.
         networks: None takes them only where a polynomial law (drift by powers of the state, noise constant or in
             proportion to it, jumps alike everywhere) and a smooth one (powers and kernels, penalised) show lack of fit,
@@ -170,9 +171,11 @@ class Likelihood:
         found, why = jumps(some)
         decisions.append(why)
         trainer = Trainer(self.schedule or default_schedule(data.dimension, len(training), rules), run)
-        if not self.kinetic and (pairs := likely_positions(some, data.names, rules)):
-            decisions.append(position_hint(pairs, rules))
-        constraint = kinematic_constraint(self.kinetic or {}, self.invariant, data.names, some, coordinates, rules)
+        kinetic = self.kinetic or {}
+        if self.kinetic is None and (pairs := likely_positions(some, data.names, rules)):
+            kinetic, why = position_decision(pairs, some, data.names, rules)
+            decisions.append(why)
+        constraint = kinematic_constraint(kinetic, self.invariant, data.names, some, coordinates, rules)
         initial = InitialModel(some, coordinates, found, self, run.seed, rules, constraint, data.names)
         skew = rules.large_motion_preference if found else 1.0
         blocks = (transition_blocks(part, coordinates, initial.sample.free, skew) for part in (training, checking))
