@@ -245,6 +245,21 @@ def test_split_of_one_trajectory_cuts_time():
     assert held_out.names == ("x",)
 
 
+def test_split_of_one_long_trajectory_holds_out_the_ends_of_stretches():
+    states = np.arange(2000.0)
+    states[50:60] = NAN
+    train, held_out = Trajectories(states, 0.5).split(0.1, seed=0)
+    labels = [np.concatenate([np.ravel(x) for x in pieces(part.states)]) for part in (train, held_out)]
+    kept = [x[np.isfinite(x)] for x in labels]
+    assert len(held_out) == 6  # 199 rows, 30 or more in each
+    np.testing.assert_array_equal(np.sort(np.concatenate(kept)), states[np.isfinite(states)])
+    assert len(kept[1]) == 199
+    assert np.diff([x[0, 0] for x in pieces(held_out.states)]).min() > 300  # spread over the record
+    for part in (train, held_out):
+        steps = part.transitions().y - part.transitions().x
+        assert set(np.unique(steps)) <= {1.0, 11.0}  # no transition from one stretch to the next
+
+
 def test_split_keeps_trajectories_without_transition_in_training():
     states = random_states(4, 5, 1)
     states[1:3, 1:] = NAN
@@ -259,7 +274,7 @@ def test_split_keeps_trajectories_without_transition_in_training():
     [
         (X1, 0.2, "leaves 4 to train and 1 held out; choose another"),
         (X1, 0.8, "leaves 1 to train and 4 held out; choose another"),
-        ([1.0, 2.0, 3.0, NAN, 4.0], 0.4, "leaves 3 to train and 1 held out; choose another"),
+        ([1.0, NAN, 3.0, NAN, 4.0], 0.4, "leaves 2 to train and 1 held out; choose another"),
         (X3, 0.0, "between 0 and 1, but got 0.0"),
         (X3, 1.5, "between 0 and 1, but got 1.5"),
         (X3, NAN, "between 0 and 1, but got nan"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool, Float64, Int64
 from numpy.typing import ArrayLike
 
 from nke.data.transforms import Periodic, Transform
@@ -25,6 +25,8 @@ from nke.data.validation import (
     refuse_infinity,
 )
 from nke.errors import InputError
+
+ROWS_HELD_OUT, MOST_STRETCHES = 30, 10  # of a single trajectory: few rows are lost at the cuts
 
 
 class Trajectories:
@@ -189,8 +191,9 @@ class Trajectories:
     def split(self, fraction: float, seed: int) -> tuple["Trajectories", "Trajectories"]:
         """Holds out a random fraction of the trajectories, at least one.
 
-        A single trajectory is cut in time instead: its last ``fraction`` of rows is held out. Trajectories
-        that give no transition stay in the training part.
+        A single trajectory is cut in time instead: into ten stretches, or fewer where there are few rows, each of
+        which gives its last ``fraction`` of rows, so that a change of the law with time is in both parts.
+        Trajectories that give no transition stay in the training part.
 
         Args:
             fraction: The share to hold out, between 0 and 1.
@@ -223,18 +226,28 @@ class Trajectories:
         return self.select(~held_out), self.select(held_out)
 
     def _cut(self, fraction: float) -> tuple["Trajectories", "Trajectories"]:
-        cut = len(self._rows) - round(fraction * len(self._rows))
-        before, after = int(self._observed[:cut].sum()), int(self._observed[cut:].sum())
+        seen = np.flatnonzero(self._observed)
+        after = round(fraction * len(seen))
+        before, stretches = len(seen) - after, int(np.clip(after // ROWS_HELD_OUT, 1, MOST_STRETCHES))
         if min(before, after) < 2:
             raise InputError(
                 f"expected two observed rows on each side of a cut in time, but fraction {fraction} leaves "
                 f"{before} to train and {after} held out; choose another fraction or record more rows"
             )
-        train, held_out = (
-            type(self)(self._rows[part], self._times[part], self.names, self.units, self.unit_of_time)
-            for part in (slice(cut), slice(cut, None))
-        )
-        return train, held_out
+        ends = np.linspace(0, len(seen), stretches + 1).round().astype(int)
+        cuts = ends[1:] - np.round(np.arange(1, stretches + 1) * after / stretches).astype(int)
+        cuts += np.round(np.arange(stretches) * after / stretches).astype(int)
+        return self._stretches(seen, ends[:-1], cuts), self._stretches(seen, cuts, ends[1:])
+
+    def _stretches(
+        self, seen: Int64[np.ndarray, " n"], starts: Int64[np.ndarray, " k"], ends: Int64[np.ndarray, " k"]
+    ) -> "Trajectories":
+        """Stretches of a single trajectory, from one observed row to the one before another."""
+        parts = [slice(seen[a], seen[b - 1] + 1) for a, b in zip(starts, ends, strict=True)]
+        rows, times = ([array[part] for part in parts] for array in (self._rows, self._times))
+        if len(parts) == 1:
+            rows, times = rows[0], times[0]
+        return type(self)(rows, times, self.names, self.units, self.unit_of_time)
 
     def transformed(self, transforms: Sequence[Transform]) -> "Trajectories":
         """Transforms every column, as ``nke.fit`` does before it learns.
