@@ -72,6 +72,13 @@ def test_columns_that_are_known_or_fixed_are_left_alone():
     assert chosen(data, fixed=["predator"])[0] == (Log(), Plain())
 
 
+def test_a_wandering_column_is_no_angle():
+    """A random walk over several turns: nothing depends on its cosine and sine, so that they must not be gained by."""
+    walk = np.cumsum(np.random.default_rng(0).normal(0, 0.6, (4, 250)), axis=1)
+    assert np.ptp(walk) > 3 * np.pi
+    assert chosen(Trajectories(walk[..., None], 1.0))[0] == (Plain(),)
+
+
 def test_nothing_to_decide():
     found, (decision, *_) = chosen(OrnsteinUhlenbeck().simulate(16, seed=0))
     assert found == (Plain(),)

@@ -33,8 +33,8 @@ def choose_coordinates(
     constant only if all columns are logarithms. Where none does, on those that predict no worse, if the noise is then
     the same everywhere.
 
-    Angles are columns that exceed several turns, if cosine and sine do not predict their motion worse and a smooth
-    regression gains evidence.
+    Angles are columns that exceed several turns, if cosine and sine do not predict their motion worse, some motion
+    depends on them, and a smooth regression gains evidence.
 
     Args:
         data: Recorded trajectories.
@@ -69,17 +69,21 @@ def choose_coordinates(
     angles = {name: comparison.gain_of_angle(data.names.index(name)) for name in turning if name not in chosen}
     for name, gain in angles.items():
         evidence[name] = {**evidence.get(name, {}), "gain of cosine and sine in nats per transition": gain}
-    turning = [name for name, gain in angles.items() if gain.value > -errors * gain.error]
+    turning = [
+        name
+        for name, gain in angles.items()
+        if gain.value > -errors * gain.error and comparison.depends_on_angle(data.names.index(name), errors)
+    ]
     groups = [turning, *([name] for name in turning if len(turning) > 1)] if turning else []
     chosen, found = regressions.likelier(chosen, groups, Periodic(), set())
     evidence |= found
-    rule = (
+    logarithms = (
         f"the logarithm of positive columns where smooth regressions gain {rules.evidence_gain:g} nats of evidence and "
         f"held-out transitions are predicted better by {errors:g} standard errors, or not worse with noise that is "
         f"the same everywhere or {rules.lack_of_fit_nats:g} nats; positive=[] keeps all as they are"
-        if open_columns
-        else "no further column is positive throughout"
-    ) + "; a column that exceeds several turns is an angle if that gains evidence"
+    )
+    rule = logarithms if open_columns else "no further column is positive throughout"
+    rule += "; a column that exceeds several turns is an angle if motion depends on its cosine and sine, with evidence"
     return _decided(data, chosen, evidence, known, rule)
 
 
@@ -290,6 +294,21 @@ class _Comparison:
         x, moved = self.seen.x, self.seen.displacement[:, column] / np.sqrt(self.seen.step)
         around = np.column_stack([np.delete(x, column, axis=1), np.cos(x[:, column]), np.sin(x[:, column])])
         return self._estimate(self._held_out(moved, around) - self._held_out(moved, x))
+
+    def depends_on_angle(self, column: int, errors: float) -> bool:
+        """Whether cosine and sine predict the motion of some column better than nothing at all does.
+
+        Every column whose value does not matter is the same after a turn.
+        """
+        x, count = self.seen.x, self.seen.dimension
+        rest = np.delete(x, column, axis=1) if count > 1 else np.zeros_like(x)
+        around = np.column_stack([np.delete(x, column, axis=1), np.cos(x[:, column]), np.sin(x[:, column])])
+        for target in np.roll(np.arange(count), -column):
+            moved = self.seen.displacement[:, target] / np.sqrt(self.seen.step)
+            gain = self._estimate(self._held_out(moved, around) - self._held_out(moved, rest))
+            if gain.value > errors * gain.error:
+                return True
+        return False
 
     def _estimate(self, gain: Float[np.ndarray, " t"], most: float = 5.0) -> Estimate:
         """The mean, of which no transition counts for more than ``most``: far out, regressions miss by thousands."""
