@@ -9,6 +9,7 @@ from benchmarks.validation import (
     budget,
     cost,
     decisions,
+    diagnosis,
     forms,
     further,
     gas,
@@ -42,12 +43,14 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "reading": (reading.main, "how long nke.read takes beside pandas"),
     "nonpolynomial": (nonpolynomial.main, "systems whose laws are no polynomials; has options, see its --help"),
     "further": (further.main, "laws of many kinds that no choice was made for; has options, see its --help"),
+    "diagnosis": (diagnosis.main, "right models and made-up failures; has options, see its --help"),
     "networks": (networks.main, "networks on the paper's systems; has options, see its --help"),
     "budget": (budget.main, "what a fit costs beside Euler–Maruyama's; has options, see its --help"),
 }
 WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
     "nonpolynomial": nonpolynomial.main,
     "further": further.main,
+    "diagnosis": diagnosis.main,
     "networks": networks.main,
     "budget": budget.main,
 }

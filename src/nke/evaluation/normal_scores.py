@@ -111,8 +111,7 @@ class NormalScores:
     @cached_property
     def standardised(self) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, "k t r"]]:
         """Recorded and simulated scores, each over its own noise: noise of the wrong size is found once only."""
-        found = (self.recorded, self.simulated)
-        return tuple(np.clip(e / _scale(e.reshape(-1, len(self.names))), -MOST_SCORE, MOST_SCORE) for e in found)
+        return _standardised(self.recorded), _standardised(self.simulated)
 
     @property
     def unexplained(self) -> Float[np.ndarray, "t r"]:
@@ -181,8 +180,8 @@ def _middle(e: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " r"]:
     return (high - low) / (2 * ndtri(0.75))
 
 
-def _scale(e: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " r"]:
-    return np.maximum(_middle(e), 1e-12)
+def _standardised(e: Float[np.ndarray, "*n r"]) -> Float[np.ndarray, "*n r"]:
+    return np.clip(e / np.maximum(_middle(e.reshape(-1, e.shape[-1])), 1e-12), -MOST_SCORE, MOST_SCORE)
 
 
 def _positive(covariance: Float[np.ndarray, "... r r"]) -> Float[np.ndarray, "... r r"]:

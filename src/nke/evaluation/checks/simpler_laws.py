@@ -116,7 +116,7 @@ def _merton(noise: Float[np.ndarray, " t"], p: Float[np.ndarray, " k"]) -> Float
     weight = stats.poisson.logpmf(count, rate)
     variance = 1 + count * deviation**2
     found = weight - (noise[:, None] - count * mean) ** 2 / (2 * variance) - np.log(2 * np.pi * variance) / 2
-    return logsumexp(found, axis=1)
+    return np.asarray(logsumexp(found, axis=1))
 
 
 TEXTBOOK_LAWS = (
