@@ -56,7 +56,7 @@ def main() -> None:
             result = fit(data, method, jumps=True, seed=seed)
             seen = test.transitions()
             row = coefficient_errors(result.model, DoubleWell(), test)
-            row["score"] = float(result.model.log_prob(seen.y, seen.x, seen.step).mean())
+            row["score"] = float(result.model.log_prob(seen.y, given=seen.x, step=seen.step).mean())
             rows.append(row | {"seconds": result.timings["total"]})
         print_rows(f"double well, 1024 trajectories, s = 0.05: {form}", rows)
     for step in (0.05, 0.5):
@@ -71,11 +71,11 @@ def _little_data(form: str, trajectories: int, step: float) -> str:
     data, test = (system.simulate(n, n, times=step * np.arange(101)) for n in (trajectories, 255))
     model = fit(data, FORMS[form], jumps=False, seed=0).model
     seen = test.transitions()
-    gain = model.log_prob(seen.y, seen.x, seen.step) - system.log_prob(seen.y, seen.x, seen.step)
+    gain = model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(seen.y, seen.x, seen.step)
     grid = np.linspace(-12, 12, 24001)[:, None]
     masses = {}
     for where, points in {"on": np.linspace(-1.2, 1.2, 9), "off": np.linspace(-3, 3, 9)}.items():
-        density = [np.exp(model.log_prob(grid, np.full_like(grid, x), step)) for x in points]
+        density = [np.exp(model.log_prob(grid, given=np.full_like(grid, x), step=step)) for x in points]
         masses[where] = np.trapezoid(np.array(density), grid[:, 0], axis=1)
     ranges = ", ".join(f"{where} the data {mass.min():.3f} … {mass.max():.3f}" for where, mass in masses.items())
     return (

@@ -97,7 +97,7 @@ def run_seed(method: str, name: str, seed: int) -> dict[str, float]:
     for metric, value in measured._asdict().items():
         row |= {metric: value, f"{metric} over floor": value / getattr(floor, metric)}
     part = _scored(test)
-    gain = result.model.log_prob(part.y, part.x, part.step) - _truth(name, seed)
+    gain = result.model.log_prob(part.y, given=part.x, step=part.step) - _truth(name, seed)
     row |= {"score": result.model.score(test), "score over true law": float(gain.mean())}
     return row | {"its s.e.": float(gain.std() / np.sqrt(len(gain))), "seconds": result.timings["total"]}
 

@@ -45,7 +45,9 @@ def test_a_model_in_every_form_survives_its_file(tmp_path):
     x = np.asarray(data.states)[:, 3]
     assert loaded.rule == model.rule
     np.testing.assert_array_equal(loaded.diffusion(x), model.diffusion(x))
-    np.testing.assert_array_equal(loaded.log_prob(x + 0.01, x, 0.02), model.log_prob(x + 0.01, x, 0.02))
+    np.testing.assert_array_equal(
+        loaded.log_prob(x + 0.01, given=x, step=0.02), model.log_prob(x + 0.01, given=x, step=0.02)
+    )
 
 
 def test_noise_is_told_from_none():

@@ -74,7 +74,9 @@ class TestFit:
             result.save(tmp_path / "model.nke")
             again = nke.load(tmp_path / "model.nke")
             np.testing.assert_array_equal(again.drift(x), model.drift(x))
-            np.testing.assert_array_equal(again.log_prob(x + 0.1, x, 0.02), model.log_prob(x + 0.1, x, 0.02))
+            np.testing.assert_array_equal(
+                again.log_prob(x + 0.1, given=x, step=0.02), model.log_prob(x + 0.1, given=x, step=0.02)
+            )
             np.testing.assert_array_equal(
                 again.sample(x, [0.0, 0.1, 0.2], seed=1), model.sample(x, [0.0, 0.1, 0.2], seed=1)
             )

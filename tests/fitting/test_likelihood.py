@@ -78,7 +78,7 @@ def test_in_the_plane_densities_integrate_to_one_and_do_not_beat_the_truth(corre
     covariance, model = np.array([[1.0, 0.6], [0.6, 4.0]]), correlated_fit.model
     truth = nke.GaussianMixture(np.ones(1), np.zeros((1, 2)), covariance[None])
     moved = np.random.default_rng(9).multivariate_normal(np.zeros(2), covariance, size=1000)
-    gain = model.log_prob(moved, np.zeros_like(moved), 1.0) - truth.log_prob(moved)
+    gain = model.log_prob(moved, given=np.zeros_like(moved), step=1.0) - truth.log_prob(moved)
     assert gain.mean() < 2 * gain.std() / np.sqrt(len(gain))
     for step in (1.0, 10.0):
         assert total_mass(model.transition(np.ones(2), step)) == pytest.approx(1, abs=0.01)
@@ -100,7 +100,7 @@ def assert_densities(model: nke.Model, system, seed: int) -> None:
         for step in (0.05, 0.5):
             assert total_mass(model.transition(np.full(system.dimension, x), step)) == pytest.approx(1, abs=0.01)
     seen = system.simulate(64, seed=seed, times=np.arange(21) * 0.05).transitions()
-    gain = model.log_prob(seen.y, seen.x, seen.step) - system.log_prob(seen.y, seen.x, seen.step)
+    gain = model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(seen.y, seen.x, seen.step)
     assert gain.mean() < 2 * gain.std() / np.sqrt(len(gain))
 
 

@@ -57,7 +57,7 @@ def test_values(name, tmp_path):
         "drift": model.drift(x),
         "diffusion": model.diffusion(x),
         "jump_rate": model.jump_rate(x),
-        "log_prob": model.log_prob(values["next_states"], x, step),
+        "log_prob": model.log_prob(values["next_states"], given=x, step=step),
     }
     if model.has_jumps:
         law = model.jump_law(x)

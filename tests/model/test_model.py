@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nke.data import Coordinates, Trajectories
+from nke.errors import InputTypeError
 from nke.model import Model
 from nke.operators import (
     Advection,
@@ -142,7 +143,7 @@ class TestCoefficients:
             "jump_law": model.jump_law(x).means,
             "mean": mixture.mean,
             "covariance": mixture.covariance,
-            "log_prob": model.log_prob(x + 0.1 * scale, x, step),
+            "log_prob": model.log_prob(x + 0.1 * scale, given=x, step=step),
             "sample": model.sample(x, np.array([0, 1, 3]) * step),
         }
 
@@ -157,7 +158,7 @@ class TestTransition:
         x = states_of(system, 40)
         y = model.transition(x, 0.02).sample(1, 1)[0]
         mixture = model.transition(x, 0.02)
-        np.testing.assert_allclose(model.log_prob(y, x, 0.02), mixture.log_prob(y), rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(model.log_prob(y, given=x, step=0.02), mixture.log_prob(y), rtol=1e-4, atol=1e-3)
 
     def test_agrees_with_the_exact_density_to_second_order(self, ornstein_uhlenbeck):
         """With z = θs, a second-order rule has a mean off by O(z³) and a covariance off by c z² of itself, hence a log
@@ -173,14 +174,14 @@ class TestTransition:
             flow, covariance = system.transition_matrices(np.asarray(step))
             deviation = np.sqrt(covariance[0, 0])
             y = system.mean + flow[0, 0] * (x - system.mean) + deviation * r[:, None]
-            error = np.abs(model.log_prob(y, x, step) - system.log_prob(y, x, step))
+            error = np.abs(model.log_prob(y, given=x, step=step) - system.log_prob(y, x, step))
             z = system.rate * step
             displaced = z**3 / 6 * np.abs(x[:, 0] - system.mean) / deviation
             # The next order, z, of both; and float32.
             bound = (1 + z) * (5 / 24 * (1 + r**2) * z**2 + (np.abs(r) + displaced) * displaced) + 1e-4
             assert (error < bound).all()
             at_rest, y = np.full_like(x, system.mean), system.mean + deviation * r[:, None]
-            error = model.log_prob(y, at_rest, step) - system.log_prob(y, at_rest, step)
+            error = model.log_prob(y, given=at_rest, step=step) - system.log_prob(y, at_rest, step)
             errors.append(np.abs(error).max())
         # The coarsest error is about 0.02, float32 rounding 1e-5; the next order changes the ratio by z.
         assert errors[0] / errors[1] == pytest.approx(4, rel=0.2)
@@ -195,7 +196,7 @@ class TestTransition:
         y = system.advance(x, step, rng)
         r = np.log(y / x)[:, 0] / (0.2 * np.sqrt(step))
         bound = 0.2 * np.sqrt(step) * (np.abs(r) ** 3 + 3 * np.abs(r) + 1) / 2 + 1e-3
-        assert (np.abs(model.log_prob(y, x, step) - system.log_prob(y, x, step)) < bound).all()
+        assert (np.abs(model.log_prob(y, given=x, step=step) - system.log_prob(y, x, step)) < bound).all()
 
     @pytest.mark.parametrize("name", ["OU", "one-dimensional double well"])
     def test_integrates_to_one_in_one_dimension(self, ornstein_uhlenbeck, name):
@@ -203,7 +204,7 @@ class TestTransition:
         model = ornstein_uhlenbeck[1] if name == "OU" else true_model(DoubleWell(dimension=1), step=0.05)
         grid = np.linspace(-9, 9, 6001)
         for start, step in ((-1.0, 0.05), (0.5, 0.5)):
-            density = np.exp(model.log_prob(grid[:, None], np.array([start]), step))
+            density = np.exp(model.log_prob(grid[:, None], given=np.array([start]), step=step))
             assert np.sum(density) * (grid[1] - grid[0]) == pytest.approx(1.0, abs=1e-4)
 
     def test_integrates_to_one_in_two_dimensions_and_other_units(self):
@@ -214,7 +215,7 @@ class TestTransition:
         model = true_model(BimodalJumps(), UNITS)
         first, second = np.linspace(-14, 14, 561), np.linspace(-2, 2, 81)
         grid = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1)
-        density = np.exp(model.log_prob(grid, np.array([0.3, -0.2]), 0.3))
+        density = np.exp(model.log_prob(grid, given=np.array([0.3, -0.2]), step=0.3))
         cell = (first[1] - first[0]) * (second[1] - second[0])
         assert density.sum() * cell == pytest.approx(1.0, abs=2e-4)
 
@@ -222,17 +223,17 @@ class TestTransition:
         _, model = ornstein_uhlenbeck
         x = np.linspace(0, 2, 40)[:, None]
         steps = np.geomspace(0.01, 1, 40)
-        together = model.log_prob(x + 0.1, x, steps)
-        apart = [model.log_prob(x + 0.1, x, step)[i] for i, step in enumerate(steps)]
+        together = model.log_prob(x + 0.1, given=x, step=steps)
+        apart = [model.log_prob(x + 0.1, given=x, step=step)[i] for i, step in enumerate(steps)]
         np.testing.assert_allclose(together, apart, rtol=1e-6)
         assert len(np.unique(together)) == 40
 
     def test_start_and_end_broadcast(self, ornstein_uhlenbeck):
         _, model = ornstein_uhlenbeck
         y = np.linspace(0, 2, 40).reshape(8, 5, 1)
-        one_start = model.log_prob(y, np.array([0.5]), 0.1)
+        one_start = model.log_prob(y, given=np.array([0.5]), step=0.1)
         assert one_start.shape == (8, 5)
-        np.testing.assert_array_equal(one_start, model.log_prob(y, np.full((8, 5, 1), 0.5), 0.1))
+        np.testing.assert_array_equal(one_start, model.log_prob(y, given=np.full((8, 5, 1), 0.5), step=0.1))
 
     def test_score_is_the_mean_log_density(self, ornstein_uhlenbeck):
         """Two rows of 20 trajectories, their unequal steps included, through the float64 mixtures."""
@@ -257,8 +258,8 @@ class TestTransition:
             ("",),
         )
         x, y = np.array([[0.003]]), np.array([[0.0045]])
-        exact = plain.log_prob(y, x, 0.1)
-        np.testing.assert_allclose(model.log_prob(1e6 + y, 1e6 + x, 0.1), exact, atol=1e-4)
+        exact = plain.log_prob(y, given=x, step=0.1)
+        np.testing.assert_allclose(model.log_prob(1e6 + y, given=1e6 + x, step=0.1), exact, atol=1e-4)
 
 
 # What is refused
@@ -288,7 +289,7 @@ class TestRefusals:
     def test_wrong_dimension_of_the_next_state(self, model, shape):
         """Also shapes that would broadcast: one coordinate cannot stand for both."""
         with pytest.raises(ValueError, match=r"\(\.\.\., 2\)"):
-            model.log_prob(np.zeros(shape), np.zeros((4, 2)), 0.1)
+            model.log_prob(np.zeros(shape), given=np.zeros((4, 2)), step=0.1)
 
     @pytest.mark.parametrize("step", [0.0, -0.1, np.nan, np.inf, [0.1, 0.0]])
     def test_steps(self, model, step):
@@ -296,7 +297,14 @@ class TestRefusals:
         with pytest.raises(ValueError, match="step"):
             model.transition(x, step)
         with pytest.raises(ValueError, match="step"):
-            model.log_prob(x, x, step)
+            model.log_prob(x, given=x, step=step)
+
+    def test_start_and_step_must_be_named(self, model):
+        """Swapped states give plausible numbers."""
+        x = np.zeros((3, 2))
+        for wrong in ((x, 0.1), (x,), ()):
+            with pytest.raises(InputTypeError, match="given=x, step=step"):
+                model.log_prob(x, *wrong)
 
     @pytest.mark.parametrize(
         "times", [[0.0], [0.0, 0.0], [0.0, 0.2, 0.1], [0.0, np.nan], [0.0, np.inf], [[0.0, 1.0]], 1.0]

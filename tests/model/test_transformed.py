@@ -64,7 +64,7 @@ class TestLogarithm:
 
     def test_density(self, prices):
         truth = PRICES.log_prob(NEXT, STATES, STEP)
-        np.testing.assert_allclose(prices.log_prob(NEXT, STATES, STEP), truth, atol=1e-4)
+        np.testing.assert_allclose(prices.log_prob(NEXT, given=STATES, step=STEP), truth, atol=1e-4)
         data = Trajectories(np.stack([STATES, NEXT], axis=1), STEP)
         assert prices.score(data) == pytest.approx(truth.mean(), abs=1e-4)
 
@@ -89,7 +89,7 @@ class TestLogarithm:
             prices.drift,
             prices.diffusion,
             prices.jump_rate,
-            lambda x: prices.log_prob(x, STATES, STEP),
+            lambda x: prices.log_prob(x, given=STATES, step=STEP),
             lambda x: prices.sample(x, [0.0, 1.0]),
         ):
             with pytest.raises(InputError, match=f"{PRICES.names[1]!r} greater than 0.*got 0 at state 1"):
@@ -121,7 +121,7 @@ class TestJumps:
 
     def test_density_integrates_to_one(self, model):
         x = np.geomspace(0.05, 60.0, 20001)
-        density = np.exp(model.log_prob(x[:, None], [1.0], 0.1))
+        density = np.exp(model.log_prob(x[:, None], given=[1.0], step=0.1))
         assert np.trapezoid(density, x) == pytest.approx(1.0, abs=1e-3)
 
 
@@ -131,7 +131,7 @@ class TestLogit:
         start = np.array([1.5, 0.0])
         grid = np.linspace(-1, 2, 402)[1:-1], np.linspace(-6, 6, 400)
         points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1)
-        density = np.exp(share.log_prob(points, start, 1.0))
+        density = np.exp(share.log_prob(points, given=start, step=1.0))
         assert np.trapezoid(np.trapezoid(density, grid[1], axis=1), grid[0]) == pytest.approx(1.0, abs=2e-3)
 
     def test_moments_by_simulation(self, share):
@@ -181,7 +181,7 @@ class TestAngle:
         model, x = turning(), np.linspace(-3, 3, 7)[:, None]
         np.testing.assert_allclose(model.drift(x), 1 + np.sin(x), atol=1e-5)
         np.testing.assert_allclose(model.drift(x + 40 * np.pi), model.drift(x), atol=1e-5)
-        here, there = (model.log_prob(x + 0.1 + turn, x + turn, 0.1) for turn in (0.0, 4 * np.pi))
+        here, there = (model.log_prob(x + 0.1 + turn, given=x + turn, step=0.1) for turn in (0.0, 4 * np.pi))
         np.testing.assert_allclose(here, there, atol=1e-3)
 
     def test_paths_go_round(self):
@@ -193,8 +193,10 @@ class TestAngle:
 
     def test_wrapped_density_is_to_the_nearest_turn(self):
         model = turning(-np.pi)
-        across = model.log_prob([[-np.pi + 0.04]], [[np.pi - 0.04]], 0.1)
-        np.testing.assert_allclose(across, turning().log_prob([[np.pi + 0.04]], [[np.pi - 0.04]], 0.1), rtol=1e-4)
+        across = model.log_prob([[-np.pi + 0.04]], given=[[np.pi - 0.04]], step=0.1)
+        np.testing.assert_allclose(
+            across, turning().log_prob([[np.pi + 0.04]], given=[[np.pi - 0.04]], step=0.1), rtol=1e-4
+        )
 
     def test_storage(self, tmp_path):
         model, x = turning(-np.pi), np.array([[0.5], [2.0]])

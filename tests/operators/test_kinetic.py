@@ -71,7 +71,7 @@ class TestPacket:
         flow, covariance = SYSTEM.transition_matrices(seen.step)
         mean, variance = (flow @ seen.x[..., None])[:, 1, 0], covariance[:, 1, 1]
         true = -0.5 * (seen.y[:, 1] - mean) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance)
-        found = exact(SYSTEM).log_prob(seen.y, seen.x, seen.step)
+        found = exact(SYSTEM).log_prob(seen.y, given=seen.x, step=seen.step)
         np.testing.assert_allclose(found, true, atol=0.03)
 
     def test_positions_move_with_the_mean_velocity_of_the_step(self):

@@ -211,7 +211,7 @@ class TrajectoryFlowMatching:
                 "method",
             ),
         )
-        score = Estimate.of(model.log_prob(parts[1].y, parts[1].x, parts[1].step))
+        score = Estimate.of(model.log_prob(parts[1].y, given=parts[1].x, step=parts[1].step))
         timings = {"preparation": prepared, **trainer.timings()}
         return FitResult(model, trainer.history, timings, decisions, score=score)
 

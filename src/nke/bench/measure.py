@@ -164,7 +164,7 @@ def _score(fitted: Fitted, data: Data) -> float:
     part = data.scored
     if isinstance(fitted.model, KnownSystem):
         return float(np.mean(true_log_prob(fitted.model.system, part)))
-    return _if_defined(lambda: float(np.mean(fitted.model.log_prob(part.y, part.x, part.step))))
+    return _if_defined(lambda: float(np.mean(fitted.model.log_prob(part.y, given=part.x, step=part.step))))
 
 
 def coefficient_errors(

@@ -70,4 +70,4 @@ def _known_score(law: LawFit, model: Model, problem: Problem) -> Estimate:
 
 
 def _score(model: Model, part: Transitions) -> Estimate:
-    return Estimate.of(model.log_prob(part.y, part.x, part.step))
+    return Estimate.of(model.log_prob(part.y, given=part.x, step=part.step))

@@ -147,5 +147,5 @@ def _in_the_users_coordinates(result: FitResult, data: Trajectories, method: Any
     some = some_transitions(held_out, rules.averaged_transitions, run.seed)
     anew = {"step": step_decision, "noise range": noise_decision}
     decisions = (anew[d.topic](model, some, rules) if d.topic in anew else d for d in result.decisions)
-    score = Estimate.of(model.log_prob(some.y, some.x, some.step))
+    score = Estimate.of(model.log_prob(some.y, given=some.x, step=some.step))
     return replace(result, score=score, decisions=tuple(decisions))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from nke.arrays import as_numbers
 from nke.data import Coordinates, Trajectories
-from nke.errors import InputError
+from nke.errors import InputError, InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.model import batched, simulation
 from nke.model.pushforward import displacement_back
@@ -219,9 +219,14 @@ class Model:
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
     def log_prob(
-        self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike, *, progress: ProgressOption = False
+        self,
+        x_next: ArrayLike,
+        *positional: ArrayLike,
+        given: ArrayLike | None = None,
+        step: ArrayLike | None = None,
+        progress: ProgressOption = False,
     ) -> Float[np.ndarray, "*batch"]:
-        """The log density of being at ``x_next`` a time ``step`` after ``x``, in physical units.
+        """The log density of being at ``x_next`` a time ``step`` after ``given``, in physical units.
 
         Where positions follow from their velocities it is the density of the other coordinates; where there is no noise
         at all, of the state read with the resolution that the fit reports. An angle that is wrapped moves to the
@@ -229,7 +234,8 @@ class Model:
 
         Args:
             x_next: States at the end (..., d).
-            x: States at the start (..., d), or one for all.
+            *positional: Nothing; it is there to say what is expected.
+            given: States at the start (..., d), or one for all.
             step: A time, or one for each pair.
             progress: Whether to show a progress bar; None for one on a terminal only, or a callback.
 
@@ -237,18 +243,25 @@ class Model:
             Log density of each pair (...).
 
         Raises:
+            InputTypeError: If start and step are not named: two states look alike, and swapped ones give plausible
+                numbers.
             InputError: If a step is not greater than zero, or the states have another number of coordinates.
 
         Example:
-            >>> model.log_prob([[0.6], [0.4]], [0.5], 0.1).shape
+            >>> model.log_prob([[0.6], [0.4]], given=[0.5], step=0.1).shape
             (2,)
         """
+        if positional or given is None or step is None:
+            raise InputTypeError(
+                "expected model.log_prob(x_next, given=x, step=step) with both names, so that the two states are not "
+                "swapped"
+            )
         self._enter(x_next)
-        z, _ = self._enter(x)
-        end, start = np.asarray(x_next, np.float64), np.asarray(x, np.float64)
+        z, _ = self._enter(given)
+        end, start = np.asarray(x_next, np.float64), np.asarray(given, np.float64)
         moved = end - start
         batch = moved.shape[:-1]
-        z = np.broadcast_to(z.reshape(*np.shape(x)), moved.shape).reshape(-1, self.dimension)
+        z = np.broadcast_to(z.reshape(*np.shape(given)), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved, start).reshape(-1, self.dimension)
         steps = self._steps(step, batch)
         with progress_bar(progress) as begin:
@@ -280,7 +293,7 @@ class Model:
             True
         """
         transitions = data.transitions()
-        return float(self.log_prob(transitions.y, transitions.x, transitions.step, progress=progress).mean())
+        return float(self.log_prob(transitions.y, given=transitions.x, step=transitions.step, progress=progress).mean())
 
     def sample(
         self,

@@ -23,7 +23,9 @@ def assert_same_after_saving(result: nke.FitResult, x: np.ndarray, path) -> nke.
     loaded, model = nke.load(path), result.model
     for name in ("drift", "diffusion", "jump_rate"):
         np.testing.assert_array_equal(getattr(loaded, name)(x), getattr(model, name)(x))
-    np.testing.assert_array_equal(loaded.log_prob(x + 0.01, x, 0.02), model.log_prob(x + 0.01, x, 0.02))
+    np.testing.assert_array_equal(
+        loaded.log_prob(x + 0.01, given=x, step=0.02), model.log_prob(x + 0.01, given=x, step=0.02)
+    )
     return loaded
 
 

@@ -150,7 +150,7 @@ class TestUse:
     @pytest.mark.parametrize("x", [-2.5, 0.1, 1.4])
     def test_the_transition_density_integrates_to_one(self, sine_fit, x):
         y = np.linspace(x - 2, x + 2, 801)[:, None]
-        density = np.exp(sine_fit.model.log_prob(y, np.full_like(y, x), STEP))
+        density = np.exp(sine_fit.model.log_prob(y, given=np.full_like(y, x), step=STEP))
         assert np.trapezoid(density, y[:, 0]) == pytest.approx(1, abs=1e-4)
         mean, exact = np.trapezoid(density * y[:, 0], y[:, 0]), x + STEP * sine(x)
         assert mean == pytest.approx(exact, abs=0.05)
@@ -161,7 +161,9 @@ class TestUse:
         for name in ("drift", "diffusion"):
             np.testing.assert_array_equal(getattr(loaded, name)(x), getattr(sine_fit.model, name)(x))
         y = x + 0.01
-        np.testing.assert_array_equal(loaded.log_prob(y, x, STEP), sine_fit.model.log_prob(y, x, STEP))
+        np.testing.assert_array_equal(
+            loaded.log_prob(y, given=x, step=STEP), sine_fit.model.log_prob(y, given=x, step=STEP)
+        )
 
     def test_the_summary_says_what_was_taken(self, sine_fit):
         assert "powers and kernels" in str(sine_fit)

@@ -223,7 +223,9 @@ class TestFile:
         assert np.ptp(model.jump_rate(x)) > 0.1
         for name in ("drift", "diffusion", "jump_rate"):
             np.testing.assert_array_equal(getattr(loaded, name)(x), getattr(model, name)(x))
-        np.testing.assert_array_equal(loaded.log_prob(x + 0.1, x, 0.1), model.log_prob(x + 0.1, x, 0.1))
+        np.testing.assert_array_equal(
+            loaded.log_prob(x + 0.1, given=x, step=0.1), model.log_prob(x + 0.1, given=x, step=0.1)
+        )
         names = {"drift": generator.drift_network.body, "noise": generator.noise_factor.body}
         again = {"drift": loaded.generator.drift_network.body, "noise": loaded.generator.noise_factor.body}
         for name, body in names.items():

@@ -147,7 +147,7 @@ def simpler_laws(model: Model, transitions: Transitions) -> Iterator[Finding]:
     if not columns or any(isinstance(t, Periodic) for t in model.coordinates.transforms):
         return
     seen = transitions
-    own, best = model.log_prob(seen.y, seen.x, seen.step), None
+    own, best = model.log_prob(seen.y, given=seen.x, step=seen.step), None
     for law in TEXTBOOK_LAWS:
         found = [law.scores(seen.x[:, i], seen.y[:, i], seen.step) for i in columns]
         gain = sum(scores - count / len(seen) for scores, count in found) - own  # Akaike: it was fitted to these
