@@ -133,7 +133,7 @@ class TestResult:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("wrong", [STATES, [0.0, 1.0], None, "cells.csv", {"states": STATES}])
+    @pytest.mark.parametrize("wrong", [3.0, None, {"states": STATES}])
     def test_other_types(self, wrong):
         plainly = inspect.unwrap(nke.fit)  # without the type checks of the tests, which would come first
         with pytest.raises(TypeError, match=r"nke\.Trajectories.*wrap the arrays"):

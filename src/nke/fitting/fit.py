@@ -5,16 +5,20 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from nke.data import Coordinates, Trajectories
+from nke.data import Coordinates
 from nke.errors import InputTypeError
 from nke.evaluation import diagnose
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method
+from nke.fitting.recorded import recorded
 from nke.fitting.result import FitResult
 from nke.fitting.suited_coordinates import SuitedCoordinates
 from nke.fitting.training import FitRun
@@ -22,9 +26,10 @@ from nke.progress import ProgressOption, progress_bar
 
 
 def fit(
-    data: Trajectories,
+    data: Any,
+    *given: Any,
     method: Method | None = None,
-    *,
+    step: ArrayLike | None = None,
     jumps: bool | None = None,
     seed: int = 0,
     coordinates: Coordinates | None = None,
@@ -42,8 +47,11 @@ def fit(
     the data; only ``FitResult.equation`` is written for the transformed ones, "log x".
 
     Args:
-        data: Recorded trajectories.
+        data: Recorded trajectories; or a path, a pandas frame or series, a polars frame or an xarray object, as
+            ``nke.read`` takes them; or an array as ``nke.Trajectories`` takes it, with its step.
+        *given: Method and step by their kind, without names: ``nke.fit(x, 0.1)``, ``nke.fit(data, method)``.
         method: How to learn; None: ``nke.Likelihood()``.
+        step: The time between rows, or the times, where ``data`` has none.
         jumps: Whether the law has jumps; None: decided from the data.
         seed: The same seed gives the same model.
         coordinates: In which training runs; None: z-scored ones. With None, and with ``nke.Likelihood``, columns that
@@ -63,7 +71,7 @@ def fit(
         The model, and how it was found.
 
     Raises:
-        InputTypeError: If ``data`` is no ``nke.Trajectories``.
+        InputTypeError: If ``data`` is of a kind that cannot be read, or an argument without name is no method or step.
         InputError: If data, options and checkpoint do not go together.
         DivergenceError: If training became NaN or infinite.
 
@@ -72,17 +80,17 @@ def fit(
         >>> learned = nke.fit(recorded, nke.Likelihood(networks=False), jumps=False, progress=False)
         >>> learned.model.drift([[1.0]]).shape
         (1, 1)
+        >>> states = np.cumsum(np.random.default_rng(0).normal(size=400))
+        >>> nke.fit(states, 0.1, nke.Likelihood(networks=False), jumps=False, progress=False).model.names
+        ('x1',)
         >>> prices = nke.systems.GeometricBrownianMotion().simulate(32, seed=0)
         >>> learned = nke.fit(prices, nke.Likelihood(networks=False), positive=["price"], jumps=False, progress=False)
         >>> learned.equation.names, learned.model.names
         (('log price',), ('price',))
     """
-    if not isinstance(data, Trajectories):
-        raise InputTypeError(
-            f"expected nke.Trajectories, but got {type(data).__name__}; "
-            "wrap the arrays: nke.Trajectories(states, times)"
-        )
     began = time.perf_counter()
+    method, step = _by_kind(given, method, step)
+    data = recorded(data, step)
     method = Likelihood() if method is None else method
     # Factors of small matrices by several threads take ten times as long where other programs run beside.
     with threadpool_limits(1, "blas"):
@@ -108,3 +116,20 @@ def fit(
     result.timings["total"] = time.perf_counter() - began
     result.timings["compilation"] = compilation.seconds
     return result
+
+
+def _by_kind(
+    given: tuple[Any, ...], method: Method | None, step: ArrayLike | None
+) -> tuple[Method | None, ArrayLike | None]:
+    """Method and step, of which each may come without its name."""
+    for one in given:
+        if hasattr(one, "fit") and not isinstance(one, type) and method is None:
+            method = one
+        elif isinstance(one, int | float | np.number | np.ndarray | list | tuple) and step is None:
+            step = one
+        elif one is not None:
+            raise InputTypeError(
+                f"expected a method such as nke.Likelihood() and a step behind the data, but got {one!r} of type "
+                f"{type(one).__name__}; give other options by their names"
+            )
+    return method, step

@@ -1,0 +1,74 @@
+"""Whatever holds recorded states becomes trajectories: arrays, frames, files."""
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nke.data import Trajectories
+from nke.errors import InputError, InputTypeError
+from nke.files import read
+
+MOST_COORDINATES = 64  # of an array; more are paths that lie side by side
+
+
+def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
+    """Makes trajectories of what ``nke.fit`` is given.
+
+    Args:
+        data: Trajectories, a path, a frame or series of pandas or polars, an xarray object, or an array.
+        step: The time between rows, or the times, where the data has none.
+
+    Returns:
+        The trajectories.
+
+    Raises:
+        InputError: If a step is missing or too much, or an array has more coordinates than can be meant.
+        InputTypeError: If data of this kind cannot be read.
+
+    Example:
+        >>> nke.fitting.recorded.recorded(np.zeros((3, 10, 1)), 0.1)
+        Trajectories(3 trajectories × 10 rows, coordinates x1, times 0 to 0.9)
+    """
+    if isinstance(data, Trajectories):
+        if step is not None:
+            raise InputError("expected no step, since these trajectories have times; leave it out")
+        return data
+    package = type(data).__module__.split(".")[0]
+    if isinstance(data, str | os.PathLike) or package in ("pandas", "polars", "xarray"):
+        if step is not None and np.ndim(step) > 0:
+            raise InputError(
+                "expected one step with a file or frame, but got several times; put them in a column of their own"
+            )
+        return read(_frame(data, package, step is None), step=None if step is None else float(np.asarray(step)))
+    if not isinstance(data, list | tuple) and not hasattr(data, "__array__"):
+        raise InputTypeError(
+            f"expected nke.Trajectories, an array, a frame, an xarray object or a path, but got {type(data).__name__}; "
+            "wrap the arrays: nke.Trajectories(states, times)"
+        )
+    if step is None:
+        raise InputError(
+            f"expected a step with the states of a {type(data).__name__}, as in nke.fit(x, 0.1), or times, one a row"
+        )
+    _require_rows(data)
+    return Trajectories(data, step)
+
+
+def _frame(data: Any, package: str, with_index: bool) -> Any:
+    """A frame of pandas where there is one of polars, or a series."""
+    if package == "polars":
+        return data.to_pandas()
+    if package == "pandas" and not hasattr(data, "columns"):
+        return data.to_frame(data.name or "x1").reset_index(drop=not with_index)
+    return data
+
+
+def _require_rows(data: Any) -> None:
+    """Refuses a table that has been transposed, or whose columns are paths and not coordinates."""
+    shape: tuple[int, ...] = data.shape if isinstance(data, np.ndarray) else ()
+    if len(shape) == 2 and (shape[1] > MOST_COORDINATES or shape[1] > shape[0]):
+        raise InputError(
+            f"expected an array (rows, coordinates), but got shape {shape}; if these are {shape[0]} paths of one "
+            f"coordinate, pass x[:, :, None]; if {shape[1]} is the number of rows of one path, pass x.T"
+        )
