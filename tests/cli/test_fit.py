@@ -53,6 +53,30 @@ def test_columns_reach_the_fit(recorded, fitted, tmp_path, monkeypatch):
     assert asked["bounds"] == {"share": (0.0, 1.0)}
 
 
+class TestALawThatCannotBeRight:
+    @pytest.fixture
+    def doubtful(self, fitted, monkeypatch):
+        """A fit that ends with a severe finding."""
+        wrong = nke.evaluation.Finding("memory", "hidden velocity", 0.6, 0.05, 1e-9, "Seen.", "Do this.", severe=True)
+        result = replace(nke.FitResult.load(fitted), diagnosis=nke.Diagnosis((wrong,)))
+        monkeypatch.setattr(nke.fitting, "fit", lambda *asked, **options: result)
+
+    def test_is_written_marked_and_ends_with_three(self, doubtful, recorded, tmp_path):
+        model = tmp_path / "cells.nke"
+        outcome = run("fit", recorded, "-o", model, "--time", "hours")
+        assert outcome.exit_code == 3
+        assert "not to be trusted: hidden velocity" in outcome.stdout
+        assert "--force" in outcome.stderr
+        for command in (("info", model), ("evaluate", model, recorded, "--time", "hours")):
+            assert "is not to be trusted: hidden velocity" in run(*command).stderr
+        sampled = run("sample", model, "-o", tmp_path / "paths.csv", "--start", "0", "--duration", "1")
+        assert "is not to be trusted: hidden velocity" in sampled.stderr
+
+    def test_may_be_forced(self, doubtful, recorded, tmp_path):
+        asked = ("fit", recorded, "-o", tmp_path / "cells.nke", "--time", "hours", "--force")
+        assert run(*asked).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("option", "value", "reason"),
     [

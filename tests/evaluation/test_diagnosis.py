@@ -65,11 +65,14 @@ def test_wrong_coefficients(rate, noise, topic, severe):
 
 class TestWrongRecordings:
     def test_measurement_noise(self):
-        """A ruler's noise of 0.6 times that of a step: its size is told, to a fifth of it."""
+        """A ruler whose noise is that of a step: its size is told, to a fifth of it."""
         x = failures.states()
-        ruler = 0.6 * 0.6 * np.sqrt(failures.STEP)
+        ruler = 0.6 * np.sqrt(failures.STEP)
         noisy = failures.recorded(x + ruler * np.random.default_rng(1).standard_normal(x.shape))
-        fitted = nke.fit(noisy, nke.Likelihood(networks=False), positive=[], progress=False)
+        with pytest.warns(UserWarning, match="the law is not to be trusted: measurement noise"):
+            fitted = nke.fit(noisy, nke.Likelihood(networks=False), positive=[], progress=False)
+        assert any("not to be trusted" in words for words in fitted.warnings)
+        assert "diagnosis     not to be trusted: measurement noise" in fitted.summary()
         named = [f for f in fitted.diagnosis.problems if f.topic == "measurement noise" and " u " in f.meaning]
         assert len(named) == 1
         told = float(named[0].advice.split("about ")[1].split(":")[0])

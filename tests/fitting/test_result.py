@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import nke
 from nke.errors import InputError
 from nke.fitting import FitResult
 from nke.model.storage import write
@@ -76,3 +77,13 @@ def test_the_score_is_that_of_the_model(linear_fit, jump_fit):
         held_out = data.split(QUICK.held_out, 0)[1]
         assert result.score.value == pytest.approx(result.model.score(held_out), abs=1e-4)
         assert 0 < result.score.error < 0.2
+
+
+def test_the_diagnosis_comes_back_from_the_file(tmp_path):
+    data = ornstein_uhlenbeck_in_units()
+    result = nke.fit(data, QUICK, jumps=False)
+    assert result.diagnosis.passed
+    assert result.timings["diagnosis"] > 0
+    assert "diagnosis     nothing speaks against it" in result.summary()
+    result.save(tmp_path / "law.nke")
+    assert FitResult.load(tmp_path / "law.nke").diagnosis == result.diagnosis

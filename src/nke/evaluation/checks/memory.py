@@ -11,6 +11,7 @@ from nke.evaluation.normal_scores import NormalScores
 
 CORRELATION = 0.05  # of neighbouring scores that matters
 SEVERE = 0.2  # correlation of neighbouring scores beyond which the law cannot be right
+SEVERE_SHARE = 1 - 1 / 1.5**2  # of a ruler's noise in the motions: the law's noise is then 1.5 times too large
 FORGOTTEN = np.exp(-2.0)  # correlation of neighbouring states below which a step forgets nearly all
 NAME = "memory"
 
@@ -39,7 +40,9 @@ def memory(scores: NormalScores) -> Iterator[Finding]:
         if forgotten.matters:
             yield forgotten
             continue
-        yield _correlated(name, before[:, i], after[:, i], _ruler(scores, follows, i), count)
+        ruler = _ruler(scores, follows, i)
+        share = 2 * ruler**2 / float(np.mean(scores.noise[:, i] ** 2))
+        yield _correlated(name, before[:, i], after[:, i], ruler, share, count)
         yield _clustered(name, before[:, i], after[:, i], count)
 
 
@@ -85,6 +88,7 @@ def _correlated(
     before: Float[np.ndarray, " n"],
     after: Float[np.ndarray, " n"],
     ruler: float,
+    share: float,
     count: int,
 ) -> Finding:
     found, error = correlation(before, after)
@@ -100,7 +104,7 @@ def _correlated(
             seen,
             f"The recorded values look like those of a ruler with noise of about {ruler:.2g}: drift and noise are "
             "too large; smooth or thin the data, or record more precisely.",
-            severe=found < -SEVERE,
+            severe=found < -SEVERE or share > SEVERE_SHARE,
         )
     return Finding(
         NAME,
