@@ -69,7 +69,7 @@ class TestAFitOfReturns:
     @classmethod
     def result(cls, returns) -> nke.FitResult:
         with pytest.warns(UserWarning, match=r"numpy\.cumsum"):
-            return nke.fit(nke.Trajectories(returns[None], 1.0), progress=False)
+            return nke.fit(nke.Trajectories(returns[None], 1.0), diagnosis=False, progress=False)
 
     def test_takes_the_simplest_law_and_says_so(self, result):
         assert (result.form.degree, result.form.noise, result.form.networks) == (1, "constant", False)
@@ -94,8 +94,8 @@ class TestAFitOfReturns:
 def test_networks_that_were_asked_for_are_not_replaced():
     """The warning comes all the same."""
     states = np.random.default_rng(0).normal(size=2000)
-    method = nke.Likelihood(networks=True, width=4, schedule=nke.Schedule(steps=100, particles=64))
+    method = nke.Likelihood(networks=True, width=4, polish=False, schedule=nke.Schedule(steps=20, particles=64))
     with pytest.warns(UserWarning, match="forgets its value"):
-        result = nke.fit(nke.Trajectories(states, 1.0), method, jumps=False, progress=False)
+        result = nke.fit(nke.Trajectories(states, 1.0), method, jumps=False, diagnosis=False, progress=False)
     assert result.decision("memory").answer == "no"
     assert result.decision("networks").rule == "as asked"

@@ -58,8 +58,9 @@ def correlation(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"])
 
     Example:
         >>> e = np.random.default_rng(0).normal(size=(2, 1000))
-        >>> r, error = nke.evaluation.checks.memory.correlation(e[0], e[1])
-        >>> abs(r) < 4 * error, 0.028 < error < 0.036
+        >>> from nke.evaluation.checks.memory import correlation
+        >>> r, error = correlation(e[0], e[1])
+        >>> bool(abs(r) < 4 * error), bool(0.028 < error < 0.036)
         (True, True)
     """
     size = max(float(np.sqrt(np.sum(first**2) * np.sum(second**2))), 1e-300)
