@@ -8,7 +8,15 @@ import numpy as np
 
 from nke.data import Trajectories, Transitions
 from nke.errors import InputError
-from nke.evaluation.checks import block, calibration, long_run, memory, same_law, simpler_laws, some_paths
+from nke.evaluation.checks import (
+    block,
+    check_calibration,
+    check_long_run,
+    check_memory,
+    check_same_law,
+    check_simpler_laws,
+    some_paths,
+)
 from nke.evaluation.finding import Finding
 from nke.evaluation.normal_scores import NormalScores
 from nke.model import Model
@@ -130,11 +138,11 @@ def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
 
 def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:
     scores = NormalScores.of(model, _some(data.transitions(), MOST_TRANSITIONS), seed, block(some_paths(data)))
-    yield from memory(scores)
-    yield from calibration(scores)
-    yield from same_law(scores)
-    yield from long_run(model, data, seed)
-    yield from simpler_laws(model, _some(data.transitions(), MOST_COMPARED))
+    yield from check_memory(scores)
+    yield from check_calibration(scores)
+    yield from check_same_law(scores)
+    yield from check_long_run(model, data, seed)
+    yield from check_simpler_laws(model, _some(data.transitions(), MOST_COMPARED))
 
 
 def _some(transitions: Transitions, most: int) -> Transitions:

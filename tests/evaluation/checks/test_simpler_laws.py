@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import recorded_failures as failures
-from nke.evaluation.checks import TEXTBOOK_LAWS, simpler_laws
+from nke.evaluation.checks import TEXTBOOK_LAWS, check_simpler_laws
 from recorded_failures import model, recorded
 
 LAWS = {law.name: law for law in TEXTBOOK_LAWS}
@@ -46,11 +46,11 @@ def test_named_where_it_predicts_better():
     """Student noise of three degrees of freedom under a Gaussian law."""
     rng = np.random.default_rng(0)
     moved = 0.3 * np.sqrt(failures.STEP) * rng.standard_t(3, (20, 200, 2))
-    (finding,) = simpler_laws(model(0.0), recorded(np.cumsum(moved, axis=1)).transitions())
+    (finding,) = check_simpler_laws(model(0.0), recorded(np.cumsum(moved, axis=1)).transitions())
     assert finding.matters
     assert "Student" in finding.meaning
 
 
 def test_not_named_beside_the_true_law():
-    (finding,) = simpler_laws(model(), failures.right().transitions())
+    (finding,) = check_simpler_laws(model(), failures.right().transitions())
     assert not finding.matters

@@ -1,9 +1,18 @@
-"""Checks of a model against recorded data: each takes normal scores or simulated paths and gives findings."""
+"""Checks of a model against recorded data: each takes normal scores, transitions or paths and gives findings."""
 
-from nke.evaluation.checks.calibration import calibration
-from nke.evaluation.checks.long_run import block, long_run, some_paths
-from nke.evaluation.checks.memory import memory
-from nke.evaluation.checks.same_law import same_law
-from nke.evaluation.checks.simpler_laws import TEXTBOOK_LAWS, simpler_laws
+from nke.evaluation.checks.calibration import check_calibration
+from nke.evaluation.checks.long_run import block, check_long_run, some_paths
+from nke.evaluation.checks.memory import check_memory
+from nke.evaluation.checks.same_law import check_same_law
+from nke.evaluation.checks.simpler_laws import TEXTBOOK_LAWS, check_simpler_laws
 
-__all__ = ["TEXTBOOK_LAWS", "block", "calibration", "long_run", "memory", "same_law", "simpler_laws", "some_paths"]
+__all__ = [
+    "TEXTBOOK_LAWS",
+    "block",
+    "check_calibration",
+    "check_long_run",
+    "check_memory",
+    "check_same_law",
+    "check_simpler_laws",
+    "some_paths",
+]

@@ -17,7 +17,7 @@ SKEW, TAILS = 0.2, 0.3  # of normal scores
 NAME = "calibration"
 
 
-def calibration(scores: NormalScores) -> Iterator[Finding]:
+def check_calibration(scores: NormalScores) -> Iterator[Finding]:
     """Compares drift, noise, skew and tails of the recorded transitions with those of the model.
 
     Args:
@@ -28,7 +28,7 @@ def calibration(scores: NormalScores) -> Iterator[Finding]:
 
     Example:
         >>> scores = nke.evaluation.NormalScores.of(model, data.transitions())
-        >>> [finding.topic for finding in nke.evaluation.checks.calibration(scores) if finding.matters]
+        >>> [finding.topic for finding in nke.evaluation.checks.check_calibration(scores) if finding.matters]
         []
     """
     count = len(scores.names)

@@ -36,7 +36,7 @@ class Recording:
     times: Float[np.ndarray, " t"]
 
 
-def long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[Finding]:
+def check_long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[Finding]:
     """Compares recorded paths with simulated data sets of the same starts, times and number.
 
     Args:
@@ -48,7 +48,7 @@ def long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[Findin
         Deviations of the mean, the width, the range and the memory of each coordinate; and lost paths.
 
     Example:
-        >>> [finding.topic for finding in nke.evaluation.checks.long_run(model, data) if finding.matters]
+        >>> [finding.topic for finding in nke.evaluation.checks.check_long_run(model, data) if finding.matters]
         []
     """
     recorded = some_paths(data)

@@ -16,7 +16,7 @@ FORGOTTEN = np.exp(-2.0)  # correlation of neighbouring states below which a ste
 NAME = "memory"
 
 
-def memory(scores: NormalScores) -> Iterator[Finding]:
+def check_memory(scores: NormalScores) -> Iterator[Finding]:
     """Compares scores with those one transition earlier, and states with those one step earlier.
 
     Args:
@@ -27,7 +27,7 @@ def memory(scores: NormalScores) -> Iterator[Finding]:
 
     Example:
         >>> scores = nke.evaluation.NormalScores.of(model, data.transitions())
-        >>> [finding.topic for finding in nke.evaluation.checks.memory(scores) if finding.matters]
+        >>> [finding.topic for finding in nke.evaluation.checks.check_memory(scores) if finding.matters]
         []
     """
     follows = np.flatnonzero(scores.follows)

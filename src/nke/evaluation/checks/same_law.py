@@ -16,7 +16,7 @@ NAME = "same law"
 ADVICE = "The law changes with time (a change of regime or a trend): fit the parts one by one."
 
 
-def same_law(scores: NormalScores) -> Iterator[Finding]:
+def check_same_law(scores: NormalScores) -> Iterator[Finding]:
     """Compares mean motion, noise and strength of the drift of the two halves of the recorded time.
 
     Args:
@@ -27,7 +27,7 @@ def same_law(scores: NormalScores) -> Iterator[Finding]:
 
     Example:
         >>> scores = nke.evaluation.NormalScores.of(model, data.transitions())
-        >>> [finding.topic for finding in nke.evaluation.checks.same_law(scores) if finding.matters]
+        >>> [finding.topic for finding in nke.evaluation.checks.check_same_law(scores) if finding.matters]
         []
     """
     late = scores.transitions.time > np.median(scores.transitions.time)

@@ -128,7 +128,7 @@ TEXTBOOK_LAWS = (
 )
 
 
-def simpler_laws(model: Model, transitions: Transitions) -> Iterator[Finding]:
+def check_simpler_laws(model: Model, transitions: Transitions) -> Iterator[Finding]:
     """Compares the score of a model with those of textbook laws on the same transitions.
 
     Args:
@@ -139,8 +139,8 @@ def simpler_laws(model: Model, transitions: Transitions) -> Iterator[Finding]:
         The best of the textbook laws, which matters where it predicts better.
 
     Example:
-        >>> from nke.evaluation.checks import simpler_laws
-        >>> [finding.matters for finding in simpler_laws(model, data.transitions())]
+        >>> from nke.evaluation.checks import check_simpler_laws
+        >>> [finding.matters for finding in check_simpler_laws(model, data.transitions())]
         [False]
     """
     columns = model.generator.free(model.dimension)
