@@ -135,6 +135,18 @@ class TestWords:
         assert nke.Diagnosis.from_dict(found.to_dict()) == found
 
 
+def test_a_constant_column_is_left_out():
+    both = failures.states(paths=20).copy()
+    both[..., 1] = 1.0
+    slow = replace(
+        failures.model(),
+        generator=Generator(
+            Advection(lambda x: -x * jnp.array([1.0, 0.0])), Diffusion(lambda x: jnp.diag(jnp.array([0.6, 1e-6])))
+        ),
+    )
+    assert nke.diagnose(slow, failures.recorded(both)).passed
+
+
 def test_another_number_of_coordinates_is_refused():
     with pytest.raises(nke.errors.InputError, match=r"2 coordinates \(u, v\), but got 1"):
         nke.diagnose(failures.model(), nke.Trajectories([0.0, 0.1, 0.2], 0.1))

@@ -18,7 +18,7 @@ from nke.evaluation.checks import (
     some_paths,
 )
 from nke.evaluation.finding import Finding
-from nke.evaluation.normal_scores import NormalScores
+from nke.evaluation.normal_scores import NormalScores, moving
 from nke.model import Model
 
 MOST_TRANSITIONS = 20_000
@@ -137,6 +137,8 @@ def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
 
 
 def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:
+    if not moving(model, data.transitions()):
+        return
     scores = NormalScores.of(model, _some(data.transitions(), MOST_TRANSITIONS), seed, block(some_paths(data)))
     yield from check_memory(scores)
     yield from check_calibration(scores)

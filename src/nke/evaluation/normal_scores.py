@@ -73,8 +73,9 @@ class NormalScores:
             >>> scores.names
             ('x',)
         """
-        coordinates, columns = model.coordinates, model.generator.free(model.dimension)
-        chosen, seen = list(columns), transitions
+        coordinates, seen = model.coordinates, transitions
+        columns = moving(model, transitions)
+        chosen = list(columns)
         law = batched.in_blocks(
             lambda z, step: batched.displacement(model.rule, model.generator, z, step),
             coordinates.to(seen.x),
@@ -130,11 +131,30 @@ class NormalScores:
     def cells(self) -> list[Int[np.ndarray, " n"]]:
         """The states cut into at most 16 cells of at least 100 each: halves of halves across the widest side."""
         x = self.transitions.x
-        x = x / np.maximum(x.std(axis=0), 1e-300)
+        deviation = x.std(axis=0)
+        x = x / np.where(deviation > 0, deviation, 1.0)
         parts = [np.arange(len(x))]
         while len(parts) < 16 and len(x) >= 200 * len(parts):
             parts = [half for part in parts for half in _halves(x, part)]
         return parts
+
+
+def moving(model: Model, transitions: Transitions) -> tuple[int, ...]:
+    """Finds the coordinates that can be scored: not fixed by others, and not constant in the data.
+
+    Args:
+        model: The model.
+        transitions: Recorded transitions.
+
+    Returns:
+        Their places.
+
+    Example:
+        >>> nke.evaluation.normal_scores.moving(model, data.transitions())
+        (0,)
+    """
+    moved = transitions.displacement.any(axis=0)
+    return tuple(i for i in model.generator.free(model.dimension) if moved[i])
 
 
 def rosenblatt(law: GaussianMixture, at: Float[np.ndarray, "t r"]) -> Float[np.ndarray, "t r"]:

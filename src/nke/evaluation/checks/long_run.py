@@ -71,6 +71,8 @@ def check_long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[
     lags = [_lag(recorded.states[..., i]) for i in range(dimension)]
     simulated = paths.reshape(REPLICATES, count, length, dimension)
     for i, name in enumerate(model.names):
+        if np.ptp(recorded.states[..., i]) == 0:
+            continue
         true = _statistics(recorded.states[..., i], lags[i])
         drawn = np.array([_statistics(each[..., i], lags[i]) for each in simulated])
         width = float(np.exp(true[1]))

@@ -17,6 +17,7 @@ from scipy.special import gammaln, logsumexp
 from nke.data import Transitions
 from nke.data.transforms import Periodic
 from nke.evaluation.finding import Finding
+from nke.evaluation.normal_scores import moving
 from nke.model import Model
 
 GAIN = 0.003  # nats per transition that matter: what the short runs of a fit must gain as well
@@ -143,7 +144,7 @@ def check_simpler_laws(model: Model, transitions: Transitions) -> Iterator[Findi
         >>> [finding.matters for finding in check_simpler_laws(model, data.transitions())]
         [False]
     """
-    columns = model.generator.free(model.dimension)
+    columns = moving(model, transitions)
     if not columns or any(isinstance(t, Periodic) for t in model.coordinates.transforms):
         return
     seen = transitions
