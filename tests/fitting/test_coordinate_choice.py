@@ -72,6 +72,22 @@ def test_columns_that_are_known_or_fixed_are_left_alone():
     assert chosen(data, fixed=["predator"])[0] == (Log(), Plain())
 
 
+def test_jumps_to_one_side_do_not_hide_a_logarithm():
+    """A population that halves in catastrophes, noise in proportion to it: in the logarithm both are the same everywhere.
+
+    Jumps of mean −0.7 every 25 steps had moved the mean of the calm motions by half of their deviation.
+    """
+    rng = np.random.default_rng(0)
+    log, states = rng.normal(0, 0.5, 100), []
+    for _ in range(100):
+        states.append(np.exp(log))
+        log = log + 0.1 * (0.3 - log) + 0.06 * rng.normal(size=100) + np.log(0.5) * (rng.random(100) < 0.04)
+    data = Trajectories(np.stack(states, axis=1)[..., None], 0.1, names=["size"])
+    found, (decision, *_) = chosen(data)
+    assert found == (Log(),)
+    assert decision.evidence["size"][GAIN].value > 2 * decision.evidence["size"][GAIN].error
+
+
 def test_a_wandering_column_is_no_angle():
     """A random walk over several turns: nothing depends on its cosine and sine, so that they must not be gained by."""
     walk = np.cumsum(np.random.default_rng(0).normal(0, 0.6, (4, 250)), axis=1)

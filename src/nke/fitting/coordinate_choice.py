@@ -15,7 +15,7 @@ from nke.data import Coordinates, Trajectories, Transitions
 from nke.data.transforms import Log, Periodic, Plain, Transform
 from nke.fitting.batches import some_transitions
 from nke.fitting.decisions import Decision, Estimate
-from nke.fitting.initial_moments import TransitionSample, moments_with_jumps
+from nke.fitting.initial_moments import DisplacementMoments, TransitionSample, moments_with_jumps
 from nke.fitting.kinematics import kinematic_constraint
 from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_regression import SmoothRegression
@@ -264,12 +264,14 @@ class _Comparison:
         group: Trajectory of each, or part of a long one: serial correlation stays within.
         fold: Number of the fold in which each is held out.
         degree: Highest power of the state in the mean.
+        jump_kurtosis: Excess kurtosis of what is left from which on there are jumps.
     """
 
     seen: Transitions
     group: Int[np.ndarray, " t"]
     fold: Int[np.ndarray, " t"]
     degree: int
+    jump_kurtosis: float
 
     @classmethod
     def of(cls, data: Trajectories, seed: int, rules: SelectionRules, folds: int = 4, groups: int = 20):
@@ -283,7 +285,7 @@ class _Comparison:
         if len(trajectories) < groups:
             group = np.arange(len(seen)) * groups // len(seen)
         order = np.random.default_rng(seed).permutation(group.max() + 1)
-        return cls(seen, group, order[group] % folds, degree)
+        return cls(seen, group, order[group] % folds, degree, rules.jump_kurtosis)
 
     def gain(self, column: int) -> Estimate:
         """Nats per transition by which the logarithm of a column predicts better, with a standard error over groups."""
@@ -334,14 +336,30 @@ class _Comparison:
         powers = powers * np.sqrt(step / np.median(step))[:, None]
         found = np.empty(len(step))
         for train, held_out in self._folds():
-            mean, log_variance = _regression(powers[train], squares[train], moved[train])
+            calm, known = np.ones(len(train)), (powers[train], squares[train], moved[train])
+            mean, log_variance = _regression(*known, calm)
+            noise, seen = self._noise(*known, mean, log_variance)
+            if np.mean(seen**4) > 3 * (1 + self.jump_kurtosis) * np.mean(seen**2) ** 2:
+                # Jumps to one side would move the mean of the calm motions.
+                mean, log_variance = _regression(*known, 1 - noise.jumped)
+                noise, _ = self._noise(*known, mean, log_variance)
             width = squares[held_out] @ log_variance
             width = np.clip(width, *_range(squares[train] @ log_variance))
             rest = moved[held_out] - powers[held_out] @ mean
-            seen = moved[train] - powers[train] @ mean
-            noise = moments_with_jumps(_standardised(seen, squares[train] @ log_variance), np.ones(len(seen)))
             found[held_out] = noise.log_prob(_standardised(rest, width), np.ones(len(rest))) - width / 2
         return found
+
+    @staticmethod
+    def _noise(
+        powers: Float[np.ndarray, "t n"],
+        squares: Float[np.ndarray, "t m"],
+        moved: Float[np.ndarray, " t"],
+        mean: Float[np.ndarray, " n"],
+        log_variance: Float[np.ndarray, " m"],
+    ) -> tuple[DisplacementMoments, Float[np.ndarray, "t 1"]]:
+        """Noise and jumps of what a regression leaves, in units of its deviation; and that."""
+        left = _standardised(moved - powers @ mean, squares @ log_variance)
+        return moments_with_jumps(left, np.ones(len(left))), left
 
     def _folds(self) -> Iterator[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]]:
         for k in np.unique(self.fold):
@@ -349,16 +367,20 @@ class _Comparison:
 
 
 def _regression(
-    powers: Float[np.ndarray, "t n"], squares: Float[np.ndarray, "t m"], moved: Float[np.ndarray, " t"]
+    powers: Float[np.ndarray, "t n"],
+    squares: Float[np.ndarray, "t m"],
+    moved: Float[np.ndarray, " t"],
+    calm: Float[np.ndarray, " t"],
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " m"]]:
-    """Coefficients of the mean of a motion and of the logarithm of its variance, in turns."""
+    """Coefficients of the mean of a calm motion and of the logarithm of its variance, in turns."""
     weight, mean, log_variance = np.ones(len(moved)), np.zeros(powers.shape[1]), np.zeros(squares.shape[1])
     for _ in range(2):
-        mean = _least_squares(powers, moved, weight)
+        mean = _least_squares(powers, moved, weight * calm)
         rest = (moved - powers @ mean) ** 2
-        log_variance = _least_squares(squares, np.log(rest + 1e-4 * rest.mean()), np.ones(len(moved)))
+        log_variance = _least_squares(squares, np.log(rest + 1e-4 * rest.mean()), calm)
         width = squares @ log_variance
-        log_variance[0] += np.log(np.mean(rest * np.exp(-width)))  # log χ² is not zero on average
+        # The logarithm of χ² is not zero on average.
+        log_variance[0] += np.log(np.average(rest * np.exp(-width), weights=calm))
         weight = np.exp(width.mean() - np.clip(width, *_range(width)))
     return mean, log_variance
 
