@@ -73,7 +73,7 @@ def test_columns_that_are_known_or_fixed_are_left_alone():
 
 
 def test_jumps_to_one_side_do_not_hide_a_logarithm():
-    """A population that halves in catastrophes, noise in proportion to it: in the logarithm both are the same everywhere.
+    """A population that halves in catastrophes, with noise in proportion to it: alike everywhere in its logarithm.
 
     Jumps of mean −0.7 every 25 steps had moved the mean of the calm motions by half of their deviation.
     """

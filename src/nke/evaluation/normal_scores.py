@@ -153,7 +153,7 @@ def moving(model: Model, transitions: Transitions) -> tuple[int, ...]:
         >>> nke.evaluation.normal_scores.moving(model, data.transitions())
         (0,)
     """
-    moved = transitions.displacement.any(axis=0)
+    moved = np.any(transitions.displacement != 0, axis=0)
     return tuple(i for i in model.generator.free(model.dimension) if moved[i])
 
 
