@@ -122,6 +122,18 @@ class TestLongRun:
         assert found.severe
         assert "paths diverge" in {finding.topic for finding in found.problems}
 
+    def test_states_of_any_size_are_severe(self):
+        """In a logarithm a path may go far without becoming infinite."""
+        x = np.exp(failures.states(paths=30)[..., :1])
+        explosive = Generator(
+            Advection(lambda z: jnp.where(z > 1.0, 20.0, -z)), Diffusion(lambda z: jnp.full((1, 1), 0.6)), None
+        )
+        log = nke.Coordinates([0.0], [1.0], 1.0, [nke.transforms.Log()])
+        law = replace(failures.model(), generator=explosive, coordinates=log, names=("u",), units=("",))
+        found = nke.diagnose(law, nke.Trajectories(x, failures.STEP, names=["u"]))
+        assert found.severe
+        assert "paths diverge" in {finding.topic for finding in found.problems}
+
 
 class TestWords:
     def test_severe_ones_come_first_and_the_rest_is_counted(self):

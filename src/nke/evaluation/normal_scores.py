@@ -20,6 +20,7 @@ from nke.mixtures import GaussianMixture
 from nke.model import Model, batched
 
 MOST_SCORE = 8.0  # normal quantiles are not told apart beyond
+MOST_REST = 1e3  # typical noises beyond which motions are not told apart
 SIMULATED = 16_384  # transitions that are simulated, at least, so that few recorded ones are compared with many
 MOST_REPEATS = 8
 
@@ -86,8 +87,11 @@ class NormalScores:
         noise = np.sqrt(np.maximum(np.diagonal(part.covariance, axis1=-2, axis2=-1), 1e-300))
 
         def seen_by_law(y: Float[np.ndarray, "t d"]) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, "t r"]]:
-            moved = coordinates.displacement_to(y - seen.x, seen.x)[:, chosen]
-            return rosenblatt(part, moved), (moved - part.mean) / np.sqrt(np.mean(noise**2, axis=0))
+            with np.errstate(all="ignore"):
+                moved = coordinates.displacement_to(y - seen.x, seen.x)[:, chosen]
+            moved = np.where(np.isfinite(moved), moved, part.mean + MOST_REST * noise)
+            rest = (moved - part.mean) / np.sqrt(np.median(noise**2, axis=0))
+            return rosenblatt(part, moved), np.clip(rest, -MOST_REST, MOST_REST)
 
         repeats = int(np.clip(np.ceil(SIMULATED / len(seen)), 1, MOST_REPEATS))
         draws = (model.sample_next(seen.x, seen.step, seed + i, block=block) for i in range(repeats))
@@ -174,6 +178,7 @@ def rosenblatt(law: GaussianMixture, at: Float[np.ndarray, "t r"]) -> Float[np.n
     """
     factor = np.linalg.cholesky(_positive(law.covariances))  # (t, k, r, r)
     white = np.linalg.solve(factor, (at[:, None] - law.means)[..., None])[..., 0]
+    white = np.clip(white, -1e6, 1e6)  # whose squares are still finite
     with np.errstate(divide="ignore"):
         logs = np.log(law.weights)
     found = np.empty_like(at)

@@ -24,6 +24,9 @@ from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.packet_scores import PacketScores
 from nke.operators import ForwardPacket, TransitionRule
 
+# Parameters × coordinates × sub-steps × transitions whose derivatives are in memory at a time: a gigabyte or two.
+MOST_DERIVATIVES, LEAST_BATCH = 50_000_000, 256
+
 
 @dataclass(frozen=True)
 class PenalisedParameters:
@@ -294,12 +297,15 @@ def _batches(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Iter
         return
     trained, blocks = vector.arrays(), [jnp.asarray(block) for block in at.blocks]
     constants = jnp.asarray(np.concatenate([np.zeros(0, int), *at.constants.values()]))
-    arrays = [np.asarray(a) for a in data]
-    for begin in range(0, count, BATCH):
+    arrays, size = [np.asarray(a) for a in data], BATCH
+    points = len(vector.values) * data.x.shape[1] * getattr(rule, "substeps", 1)
+    while size > LEAST_BATCH and size * points > MOST_DERIVATIVES:
+        size //= 2
+    for begin in range(0, count, size):
         # All of one size, the last one filled up: a remainder would be compiled a second time.
-        part = [a[begin : begin + BATCH] for a in arrays]
-        whole = [jnp.asarray(np.resize(a, (BATCH, *a.shape[1:]))) for a in part]
-        there = jnp.arange(BATCH) < count - begin
+        part = [a[begin : begin + size] for a in arrays]
+        whole = [jnp.asarray(np.resize(a, (size, *a.shape[1:]))) for a in part]
+        there = jnp.arange(size) < count - begin
         yield _sums(rule, trained, vector.fixed, blocks, constants, there, *whole)
 
 

@@ -98,7 +98,7 @@ def _moments(scores: NormalScores, i: int) -> Iterator[Finding]:
     name, recorded, simulated = scores.names[i], scores.recorded_rest[:, i], scores.simulated_rest[..., i]
     mean, square = Contrast.of(recorded, simulated), Contrast.of(recorded**2, simulated**2)
     motion = float(np.sqrt(np.mean(scores.motion[:, i] ** 2)))
-    speed = mean.difference * float(np.sqrt(np.mean(scores.noise[:, i] ** 2)) / np.median(scores.transitions.step))
+    speed = mean.difference * float(np.median(scores.noise[:, i]) / np.median(scores.transitions.step))
     yield Finding(
         NAME,
         "mean motion biased",

@@ -19,6 +19,7 @@ REPLICATES = 40
 MOST_STEPS = 100_000  # that are simulated: what the cost allows
 MOST_PATHS, MOST_ROWS = 50, MOST_STEPS // REPLICATES
 MEAN, WIDTH, RANGE, MEMORY = 0.25, 1.2, 1.5, 0.1  # deviations that matter
+FAR = 100.0  # times the recorded range beyond which a simulated path is lost
 NAME = "long run"
 ADVICE = "One-step predictions may be right all the same; do not trust simulations and long forecasts."
 
@@ -63,7 +64,7 @@ def check_long_run(model: Model, data: Trajectories, seed: int = 0) -> Iterator[
             lost,
             0.0,
             0.0,
-            f"{lost:.1%} of the simulated paths become infinite.",
+            f"{lost:.1%} of the simulated paths become infinite or go {FAR:g} times as far as the recorded ones.",
             "The law cannot be right far from the data; " + ADVICE[:1].lower() + ADVICE[1:],
             severe=True,
         )
@@ -96,16 +97,20 @@ def block(recorded: Recording | None) -> int:
 
 
 def _simulated(model: Model, recorded: Recording, seed: int) -> tuple[Float[np.ndarray, "n t d"], float]:
-    """All replicates, path by path, and the share of those that were lost.
+    """All replicates, path by path, and the share of those that were lost: infinite, or far beyond the recorded ones.
 
     They are moved step by step by the program that also draws single steps, so that only one is compiled.
     """
+    every = recorded.states.reshape(-1, model.dimension)
+    middle, reach = every.mean(axis=0), FAR * np.ptp(every, axis=0)
+    reach = np.where(reach > 0, reach, np.inf)
     x = np.tile(recorded.states[:, 0], (REPLICATES, 1))
     states, lost = [x], np.zeros(len(x), bool)
     for i, step in enumerate(np.diff(recorded.times)):
         moved = model.sample_next(x, step, seed + i, block=block(recorded))
         with np.errstate(all="ignore"):
             lost |= ~np.isfinite(model.coordinates.to(moved)).all(axis=1)
+            lost |= ~(np.abs(moved - middle) <= reach).all(axis=1)
         x = np.where(lost[:, None], states[0], moved)
         states.append(x)
     return np.stack(states, axis=1), float(lost.mean())
