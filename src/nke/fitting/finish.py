@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from nke.data import Coordinates, Trajectories, Transitions
-from nke.fitting.batches import float32
+from nke.fitting.batches import float32, some_transitions
 from nke.fitting.candidate import LawFit, Problem
 from nke.fitting.decisions import Estimate
 from nke.fitting.result import FitResult
@@ -40,7 +40,8 @@ def finish(
     rule = problem.transition_rule(law.form)
     model = Model(generator, coordinates, step, data.names, data.units, rule)
     equation = law.equation(data, coordinates)
-    noise = [noise_decision(model, unseen, rules)] if law.form.noise == "plain" else []
+    every = some_transitions(data.transitions(), rules.averaged_transitions, problem.initial.seed)
+    noise = [noise_decision(model, every, rules)] if law.form.noise == "plain" else []
     jumps = jump_decisions(model, unseen, rules) if model.has_jumps else []
     return FitResult(
         model,

@@ -69,7 +69,7 @@ def noise_decision(model: Model, part: Transitions, rules: SelectionRules) -> De
 
     Args:
         model: The law.
-        part: Held-out transitions.
+        part: All transitions: single ones that were trained on may be absorbed by enormous noise.
         rules: How much larger than typical the noise of few states may be.
 
     Returns:
