@@ -146,8 +146,8 @@ def _in_the_users_coordinates(result: FitResult, data: Trajectories, method: Any
     held_out = data.split(method.held_out, run.seed)[1].transitions()
     some = some_transitions(held_out, rules.averaged_transitions, run.seed)
     every = some_transitions(data.transitions(), rules.averaged_transitions, run.seed)
-    anew = {"step": (step_decision, some), "noise range": (noise_decision, every)}
-    looked_at = ((d, *anew.get(d.topic, (None, some))) for d in result.decisions)
-    decisions = (d if decide is None else decide(model, part, rules) for d, decide, part in looked_at)
+    parts = {"step": some, "noise range": every}
+    anew = {"step": step_decision, "noise range": noise_decision}
+    decisions = (anew[d.topic](model, parts[d.topic], rules) if d.topic in anew else d for d in result.decisions)
     score = Estimate.of(model.log_prob(some.y, given=some.x, step=some.step))
     return replace(result, score=score, decisions=tuple(decisions))
