@@ -159,7 +159,7 @@ def _clock(scores: NormalScores, i: int, noise: Finding, drift: Finding) -> Find
 
 
 def _over_cells(recorded: Float[np.ndarray, "t r"], simulated: Float[np.ndarray, "k t r"], cells) -> tuple[float, int]:
-    """Squared differences of the means in each cell, weighed by numbers, and their expectation under chance, both."""
+    """A χ² statistic of the differences of the means in all cells, and its degrees of freedom."""
     share = 1 + 1 / len(simulated)
     spread = np.maximum(recorded.var(axis=0), simulated.reshape(-1, recorded.shape[1]).var(axis=0)) * share
     parts = [len(c) * (recorded[c].mean(axis=0) - simulated[:, c].mean(axis=(0, 1))) ** 2 / spread for c in cells]

@@ -117,13 +117,15 @@ def _simulated(model: Model, recorded: Recording, seed: int) -> tuple[Float[np.n
 
 
 def some_paths(data: Trajectories) -> Recording | None:
-    """Takes recorded paths that share their times: at most fifty, or else the longest stretch of one without gaps.
+    """Takes recorded paths that share their times, at most fifty, or else the observed rows of the longest one.
+
+    Both are cut where simulating all replicates of them would cost too much.
 
     Args:
         data: Recorded trajectories.
 
     Returns:
-        The paths; None where no stretch has 20 rows.
+        The paths; None where none has 20 observed rows.
 
     Example:
         >>> nke.evaluation.checks.some_paths(data).states.shape[0] <= 50
