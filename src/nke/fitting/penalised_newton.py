@@ -97,7 +97,7 @@ class PenalisedNewton:
         iterations: Steps at most.
         tolerance: Nats that another step would gain.
         halvings: Of a step that gains nothing.
-        dropping: Nats that a step may lose by which groups are dropped.
+        dropping: Nats that a step may lose by which groups are dropped, and nats of evidence that any step may cost.
         penalties: Whether the penalties are changed too; otherwise they stay as they are.
     """
 
@@ -125,37 +125,75 @@ class PenalisedNewton:
         Returns:
             The parameters, how it ended, and the sums there with the evidence.
         """
-        at, now, outcome = start, sums(objective, start, data), Outcome.BUDGET_USED
+        at, now, outcome, count = start, sums(objective, start, data), Outcome.BUDGET_USED, len(data.step)
         for _ in range(self.iterations):
             if not now.finite:
                 return Optimised(at, Outcome.NOT_FINITE, now)
             goal = _under_evidence(at, now) if self.penalties else _under_penalties(at, now)
-            moved, dropped = goal.vector.values - at.vector.values, at.vector.active & ~goal.vector.active
             slope = now.gradient - goal.precision * at.vector.values
-            if not dropped.any() and slope @ moved / 2 < self.tolerance:
+            dropped = _dropped(at, goal)
+            if not dropped.any() and slope @ (goal.vector.values - at.vector.values) / 2 < self.tolerance:
                 at, outcome = replace(at, precisions=goal.precisions), Outcome.CONVERGED
                 break
-            # Groups are dropped for the sake of the evidence, which may cost a little likelihood.
-            least = now.value - goal.penalty(at.vector.values) - (self.dropping if dropped.any() else 0.0)
-            # All blocks together; where that gains nothing, one after the other.
-            parts = [np.ones(len(moved), bool), *(np.isin(np.arange(len(moved)), block) for block in at.blocks)]
-            for part, halving in product(parts, range(self.halvings)):
-                values = np.where(dropped, 0.0, at.vector.values + np.where(part, moved, 0.0) / 2**halving)
-                trial = replace(goal, vector=goal.vector.at(values))
-                new = sums(objective, trial, data)
-                gained = new.value - trial.penalty(values) - least
-                if new.finite and gained > 0:
-                    break
-            else:
+            step = self._step(objective, at, now, goal, data)
+            if step is None and self.penalties:
+                # Far from its maximum the likelihood is no quadratic function and may ask for penalties that ruin it.
+                step = self._step(objective, at, now, _under_penalties(at, now), data)
+            if step is None:
                 outcome = Outcome.NO_PROGRESS
                 break
-            whole = part.all() and halving == 0
-            at, now = trial, new
             advance(1)
-            if not dropped.any() and whole and gained < self.tolerance:
+            at, now = step.parameters, step.sums
+            if not dropped.any() and step.whole and step.gained < self.tolerance:
                 outcome = Outcome.CONVERGED
                 break
-        return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now, len(data.step))))
+        return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now, count)))
+
+    def _step(
+        self,
+        objective: TransitionRule,
+        at: PenalisedParameters,
+        now: PenalisedSums,
+        goal: PenalisedParameters,
+        data: Steps,
+    ) -> "NewtonStep | None":
+        """The longest part of the way that gains likelihood and costs no evidence; None if there is none."""
+        moved, dropped, count = goal.vector.values - at.vector.values, _dropped(at, goal), len(data.step)
+        # Groups are dropped for the sake of the evidence, which may cost a little likelihood.
+        least = now.value - goal.penalty(at.vector.values) - (self.dropping if dropped.any() else 0.0)
+        evidence = laplace_evidence(at, now, count) - self.dropping
+        # All blocks together; where that gains nothing, one after the other.
+        parts = [np.ones(len(moved), bool), *(np.isin(np.arange(len(moved)), block) for block in at.blocks)]
+        for part, halving in product(parts, range(self.halvings)):
+            values = np.where(dropped, 0.0, at.vector.values + np.where(part, moved, 0.0) / 2**halving)
+            trial = replace(goal, vector=goal.vector.at(values))
+            new = sums(objective, trial, data)
+            gained = new.value - trial.penalty(values) - least
+            if new.finite and gained > 0 and laplace_evidence(trial, new, count) > evidence:
+                return NewtonStep(trial, new, gained, bool(part.all()) and halving == 0)
+        return None
+
+
+@dataclass(frozen=True)
+class NewtonStep:
+    """A step that was taken.
+
+    Attributes:
+        parameters: Where it led, with the penalties.
+        sums: The sums there.
+        gained: Nats of the penalised likelihood that it gained.
+        whole: Whether it went all the way that the quadratic function asked for.
+    """
+
+    parameters: PenalisedParameters
+    sums: PenalisedSums
+    gained: float
+    whole: bool
+
+
+def _dropped(at: PenalisedParameters, goal: PenalisedParameters) -> Bool[np.ndarray, " p"]:
+    """Parameters that a step sets to zero for good."""
+    return at.vector.active & ~goal.vector.active
 
 
 def _active(at: PenalisedParameters, now: PenalisedSums):

@@ -179,12 +179,6 @@ class SelectionRules:
         100.0, "times as far as the farthest state of the data that counts as divergence", "not compared"
     )
 
-    drift_margin: float = _rule(
-        1.0,
-        "times its range over the data by which a smooth drift, or a polynomial that runs away, may exceed it beyond",
-        "predator and prey, seed 502: one path in 16384 ran away to 10 000 times the farthest state",
-    )
-
     # Networks.
     trial_steps: int = _rule(400, "training steps of a short run that compares forms of the law", "the paper's systems")
     trial_gain: float = _rule(

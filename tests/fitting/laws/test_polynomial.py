@@ -124,13 +124,13 @@ class TestBeyondTheData:
     def test_one_that_runs_away_is_bounded_there_and_says_so(self):
         law, problem = self.fitted(-1.0, 0.0, 0.05)
         bounded = law.safeguarded(problem)
-        x, far = np.linspace(-3, 3, 50)[:, None], np.array([[-100.0], [100.0]])
+        x, far = np.linspace(-2.9, 2.9, 50)[:, None], np.array([[-100.0], [100.0]])
         free, found = self.model(law), self.model(bounded)
         np.testing.assert_array_equal(found.drift(x), free.drift(x))
-        assert np.abs(found.drift(far)).max() <= 3.01 * np.abs(free.drift(x)).max()  # half of its range, and its range
+        assert np.abs(found.drift(far)).max() <= 1.01 * np.abs(free.drift(x)).max()
         [decision] = bounded.safeguards(problem)
         assert decision.topic == "bounded drift"
-        assert "the equation no longer holds there" in decision.answer
+        assert "the equation does not hold there" in decision.answer
 
     def test_no_simulated_path_is_lost_any_more(self):
         law, problem = self.fitted(-1.0, 0.0, 0.05)

@@ -39,8 +39,8 @@ def test_starts_at_a_polynomial(degree):
     np.testing.assert_allclose(drift(jnp.asarray(x, jnp.float32)), constant + slopes @ terms, rtol=1e-5)
 
 
-class TestLimits:
-    """f = 2·x³ limited by its values from −1 to 1, and half of their range beyond."""
+class TestSeenStates:
+    """f = 2·x³, seen from −1 to 1."""
 
     @pytest.fixture
     def free(self) -> DriftNetwork:
@@ -48,20 +48,17 @@ class TestLimits:
         return drift.starting_from(jnp.zeros(1), jnp.array([[0.0, 0.0, 2.0]]))
 
     @pytest.fixture
-    def limited(self, free) -> DriftNetwork:
-        return free.within(np.array([[-1.0], [0.5], [1.0]]), margin=0.5)
+    def seen(self, free) -> DriftNetwork:
+        return free.within(np.linspace(-1, 1, 1001)[:, None])
 
-    def test_change_nothing_within(self, free, limited):
-        x = np.linspace(-1.2, 1.2, 9)[:, None]
-        np.testing.assert_array_equal(at_each(limited, x), at_each(free, x))
+    def test_change_nothing_where_the_data_has_been(self, free, seen):
+        x = np.linspace(-1, 1, 1001)[:, None]
+        np.testing.assert_array_equal(at_each(seen, x), at_each(free, x))
 
-    def test_hold_beyond(self, limited):
-        np.testing.assert_allclose(at_each(limited, np.array([[-100.0], [5.0]])), [[-4.0], [4.0]], rtol=1e-6)
+    def test_hold_the_drift_beyond(self, seen):
+        np.testing.assert_allclose(at_each(seen, np.array([[-100.0], [5.0]])), [[-2.0], [2.0]], rtol=1e-6)
 
-    def test_are_stored(self, limited):
-        again = DriftNetwork.from_configuration(limited.configuration(), inputs=1, outputs=1)
-        assert again.limits == limited.limits == ((-2.0, 2.0),)
-
-    def test_are_none_in_older_files(self, limited):
-        older = {name: value for name, value in limited.configuration().items() if name != "limits"}
-        assert DriftNetwork.from_configuration(older, inputs=1, outputs=1).limits is None
+    def test_are_stored(self, seen):
+        again = DriftNetwork.from_configuration(seen.configuration(), inputs=1, outputs=1)
+        assert again.configuration() == seen.configuration()
+        assert again.seen.states.value.shape == seen.seen.states.value.shape

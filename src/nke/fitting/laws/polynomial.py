@@ -53,23 +53,23 @@ class PolynomialFit(LawFit):
     fitted: int = 0
 
     def safeguarded(self, problem: Problem) -> "PolynomialFit":
-        """Bounds a drift of higher powers that runs away beyond the data, by its values there and a margin."""
+        """A drift of higher powers that runs away beyond the data becomes that at the nearest state of the data."""
         sample, drift = problem.initial.sample, cast(DriftNetwork, self.generator.drift_network)
         if drift.body.degree < 2 or not runs_away(self.generator, sample.states, sample.typical_step, problem.rules):
             return self
-        bounded = drift.within(sample.x, problem.rules.drift_margin)
+        bounded = drift.within(sample.x)
         return replace(self, generator=eqx.tree_at(lambda g: g.drift_network, self.generator, bounded))
 
     def safeguards(self, problem: Problem) -> list[Decision]:
-        """Says that the equation ends where the drift is bounded."""
-        limits, rules = cast(DriftNetwork, self.generator.drift_network).limits, problem.rules
-        if limits is None:
+        """Says that the equation ends where the data does."""
+        seen, rules = cast(DriftNetwork, self.generator.drift_network).seen, problem.rules
+        if seen is None:
             return []
         return [
             Decision(
                 "Does the drift lead back from beyond the data?",
-                "no: beyond the data it is bounded, and the equation no longer holds there",
-                {"times its range over the data by which it may exceed it": rules.drift_margin},
+                "no: beyond the data it is taken as at the nearest state of the data; the equation does not hold there",
+                {},
                 f"no where its paths from the data, stretched to twice its extent, go {rules.divergence_distance:g} "
                 "times as far as the farthest state",
                 "bounded drift",

@@ -70,14 +70,6 @@ class SmoothFit(LawFit):
         drift = cast(SmoothDrift, self.generator.drift_network)
         return bool(drift.body.table[:, drift.body.basis.powers :].any())
 
-    def safeguarded(self, problem: Problem) -> "SmoothFit":
-        """Bounds the drift by its values in the data and a margin: a sum of powers and kernels says nothing beyond."""
-        body = cast(SmoothDrift, self.generator.drift_network).body
-        if body.limits is not None:
-            return self
-        body = body.within(problem.initial.sample.x, problem.rules.drift_margin)
-        return replace(self, generator=eqx.tree_at(lambda g: g.drift_network.body, self.generator, body))
-
 
 @dataclass(frozen=True)
 class SmoothLaw(Candidate):
@@ -179,36 +171,15 @@ class SmoothLaw(Candidate):
         )
 
 
-@dataclass(frozen=True)
-class BoundedSmoothLaw(Candidate):
-    """A smooth law that diverges in simulation, with a drift that is nowhere faster than in the data.
-
-    Attributes:
-        form: As of that law.
-        learned: That law.
-    """
-
-    form: ModelForm
-    learned: SmoothFit
-
-    def initial(self, problem: Problem) -> Generator:
-        """Starts at the law with bounds."""
-        drift = cast(SmoothDrift, self.learned.generator.drift_network)
-        bounded = drift.body.within(problem.initial.sample.x)
-        return eqx.tree_at(lambda g: g.drift_network.body, self.learned.generator, bounded)
-
-    def fit(self, problem: Problem) -> SmoothFit:
-        """Gives the law with bounds, which nothing in the data exceeds."""
-        return replace(self.learned, generator=self.initial(problem))
-
-    def __str__(self) -> str:
-        return f"{self.form}, no faster than in the data"
-
-
 def _limited(generator: Generator, x: Float[np.ndarray, "t d"]) -> Generator:
-    """The law whose noise and rate of jumps are, beyond the data, no larger or smaller than anywhere in it."""
-    factor = cast(SmoothFactor, generator.noise_factor)
+    """The law that says nothing new beyond the data.
+
+    There its drift is that at the nearest state of the data, and noise and rate of jumps are no larger or smaller than
+    anywhere in it.
+    """
+    drift, factor = cast(SmoothDrift, generator.drift_network), cast(SmoothFactor, generator.noise_factor)
     generator = eqx.tree_at(lambda g: g.noise_factor.body, generator, factor.body.within(x))
+    generator = eqx.tree_at(lambda g: g.drift_network, generator, drift.within(x))
     if generator.jump is None:
         return generator
     rates = cast(SmoothFunction, generator.jump_network.mlp)
@@ -236,7 +207,7 @@ class SmoothFamily(Family):
     name = "smooth"
 
     def propose(self, search: "Search") -> Iterator[Candidate]:
-        """Yields a smooth law; where it diverges in simulation without higher powers, and then with a bounded drift."""
+        """Yields a smooth law; where it diverges in simulation, without higher powers."""
         problem, best = search.problem, search.best
         options = problem.options
         if options.networks or options.noise not in (None, "constant", "plain"):
@@ -254,18 +225,10 @@ class SmoothFamily(Family):
             form = ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS)
             doubted = options.noise is None and noise == "constant" and regression.state_dependent_noise
             yield SmoothLaw(form, doubted)
-        yield from self._bounded(search)
         first, taken = search.trials[0], any(trial.comparison.accepted for trial in search.trials)
         law = first.candidate
         if first.fit is None and isinstance(law, SmoothLaw) and law.doubted and not taken and not passed:
             yield replace(law, doubted=False)  # noise too simple, but nothing better can be simulated
-            yield from self._bounded(search)
-
-    def _bounded(self, search: "Search") -> Iterator[Candidate]:
-        """Yields the law that was fitted last with a bounded drift, where it diverges in simulation."""
-        last = search.trials[-1]
-        if last.comparison.diverges and isinstance(last.fit, SmoothFit):
-            yield BoundedSmoothLaw(last.fit.form, last.fit)
 
     def _settles(self, trial: Trial) -> bool:
         """Whether no further form is to be tried: not where it diverges, nor where constant noise is not enough."""

@@ -15,6 +15,7 @@ from nke.operators.networks.drift import DriftNetwork
 from nke.operators.networks.jumps import JumpMixture, JumpNetwork, MixtureDensityNetwork
 from nke.operators.networks.parameters import Fixed, trainable
 from nke.operators.networks.polynomial import PolynomialPlusMLP, monomial_degrees, monomial_variables, monomials
+from nke.operators.networks.seen_states import SeenStates
 from nke.operators.networks.smooth import SmoothBasis, SmoothDrift, SmoothFactor, SmoothFunction
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "PolynomialPlusMLP",
     "RelativeFactor",
     "ScalarFactor",
+    "SeenStates",
     "SmoothBasis",
     "SmoothDrift",
     "SmoothFactor",

@@ -3,16 +3,14 @@
 from typing import ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from nke.arrays import Array as AnyArray
 from nke.operators.configuration import Configuration, Registry, any_key
-from nke.operators.networks.limits import Limits, limited, limits_of, restored_limits, stored_limits
 from nke.operators.networks.parameters import Fixed
 from nke.operators.networks.polynomial import Pairs, PolynomialPlusMLP
+from nke.operators.networks.seen_states import SeenStates
 
 DRIFTS = Registry("drift")
 
@@ -30,14 +28,14 @@ class DriftNetwork(eqx.Module):
         degree: Degree of the polynomial: 1, 2 or 3.
         inputs: Number of coordinates of the state, if not that of ``scale``.
         pairs: Coordinates that are cosine and sine of one angle.
-        limits: Lowest and highest value of each coordinate over ``scale``, which it keeps where it would leave them;
-            None: it has none.
+        seen: States of the data, if the drift is to be that at the nearest of them where there are none; None: it goes
+            on beyond the data as the polynomial does.
         key: Random key for the network's start.
 
     Attributes:
         body: Polynomial and network.
         scale: The sizes, which are not trained.
-        limits: As above.
+        seen: As above.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -49,7 +47,7 @@ class DriftNetwork(eqx.Module):
     kind: ClassVar[str] = "polynomial-plus-mlp"
     body: PolynomialPlusMLP
     scale: Fixed
-    limits: Limits | None = eqx.field(static=True, default=None)
+    seen: SeenStates | None = None
 
     def __init__(
         self,
@@ -59,12 +57,12 @@ class DriftNetwork(eqx.Module):
         degree: int = 1,
         inputs: int | None = None,
         pairs: Pairs = (),
-        limits: Limits | None = None,
+        seen: SeenStates | None = None,
         *,
         key: PRNGKeyArray,
     ):
         self.body = PolynomialPlusMLP(inputs or len(scale), len(scale), width, depth, degree, pairs, key=key)
-        self.scale, self.limits = Fixed(jnp.asarray(scale)), limits
+        self.scale, self.seen = Fixed(jnp.asarray(scale)), seen
 
     def starting_from(self, constant: Float[Array, " r"], slopes: Float[Array, "r n"]) -> "DriftNetwork":
         """The same network with the polynomial b + A·monomials(x) as its start.
@@ -91,28 +89,26 @@ class DriftNetwork(eqx.Module):
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:
         """The drift at one state."""
-        return self.scale.value * limited(self.body(x), self.limits)
+        return self.scale.value * self.body(x if self.seen is None else self.seen.nearest(x))
 
-    def within(self, x: Float[AnyArray, "n d"], margin: float) -> "DriftNetwork":
-        """The drift that has no values far beyond those at some states: powers say nothing of what is beyond the data.
+    def within(self, x: Float[np.ndarray, "n d"]) -> "DriftNetwork":
+        """The drift that is, beyond some states, as at the nearest of them: powers say nothing of what lies there.
 
         Args:
             x: The states.
-            margin: How far beyond these values it may go, as a multiple of their range.
 
         Returns:
-            The limited drift, the same at these states.
+            A drift that is the same at these states.
 
         Example:
             >>> import jax, jax.numpy as jnp
             >>> drift = nke.operators.DriftNetwork(jnp.array([2.0]), 0, 0, key=jax.random.key(0))
             >>> line = drift.starting_from(jnp.zeros(1), jnp.array([[1.0]]))
-            >>> line.within(np.array([[0.0], [1.0]]), margin=1.0)(jnp.array([5.0])).tolist()
-            [2.0]
+            >>> line.within(np.array([[0.0], [1.0]]))(jnp.array([5.0])).tolist()
+            [1.0]
         """
-        values = np.asarray(jax.vmap(self.body)(jnp.asarray(x, jnp.float32)), np.float64)
         shape = {**self.body.sizes(), "degree": self.body.degree, "inputs": x.shape[1], "pairs": self.body.pairs}
-        same = DriftNetwork(self.scale.value, **shape, limits=limits_of(values, margin), key=any_key())
+        same = DriftNetwork(self.scale.value, **shape, seen=SeenStates.of(x), key=any_key())
         return eqx.tree_at(lambda drift: drift.body, same, self.body)
 
     def configuration(self) -> Configuration:
@@ -126,7 +122,8 @@ class DriftNetwork(eqx.Module):
         """
         pairs = {"pairs": [list(pair) for pair in self.body.pairs]} if self.body.pairs else {}
         body = {**self.body.sizes(), "degree": self.body.degree, **pairs}
-        return {"kind": self.kind, **body, **stored_limits(self.limits)}
+        seen = {} if self.seen is None else {"seen": self.seen.configuration()}
+        return {"kind": self.kind, **body, **seen}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "DriftNetwork":
@@ -147,5 +144,5 @@ class DriftNetwork(eqx.Module):
         """
         width, depth, degree = (configuration[name] for name in ("width", "depth", "degree"))
         pairs = tuple((int(i), int(j)) for i, j in configuration.get("pairs", ()))
-        limits = restored_limits(configuration.get("limits"))
-        return cls(jnp.ones(outputs), width, depth, degree, inputs, pairs, limits, key=any_key())
+        seen = SeenStates.from_configuration(configuration.get("seen"), inputs)
+        return cls(jnp.ones(outputs), width, depth, degree, inputs, pairs, seen, key=any_key())

@@ -1,4 +1,4 @@
-"""Limits of functions that were learned from data: beyond it they go no further than a margin beyond their values."""
+"""Limits of functions that were learned from data: no larger and no smaller than anywhere in it."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -7,19 +7,16 @@ from jaxtyping import Array, Float
 Limits = tuple[tuple[float, float], ...]
 
 
-def limits_of(values: Float[np.ndarray, "n o"], margin: float) -> Limits:
-    """Lowest and highest value of each function over some states, and a margin.
+def limits_of(values: Float[np.ndarray, "n o"]) -> Limits:
+    """Lowest and highest value of each function over some states.
 
     Args:
         values: The values there.
-        margin: How far beyond them it may go, as a multiple of their range.
 
     Returns:
         A pair for each function.
     """
-    least, most = values.min(axis=0), values.max(axis=0)
-    beyond = margin * (most - least)
-    return tuple(zip((least - beyond).tolist(), (most + beyond).tolist(), strict=True))
+    return tuple(zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True))
 
 
 def limited(values: Float[Array, " o"], limits: Limits | None) -> Float[Array, " o"]:

@@ -17,6 +17,7 @@ from nke.operators.networks.drift import DRIFTS
 from nke.operators.networks.limits import Limits, limited, limits_of, restored_limits, stored_limits
 from nke.operators.networks.parameters import Fixed
 from nke.operators.networks.polynomial import Pairs, monomial_degrees, monomials
+from nke.operators.networks.seen_states import SeenStates
 
 MOST_LOG = 10.0  # largest |log| of a noise or a rate over its start, so that no state makes them overflow
 
@@ -189,14 +190,13 @@ class SmoothFunction(eqx.Module):
         """The values at one state."""
         return limited(self.rows.value @ (self.weights * self.basis(x)[self.columns]), self.limits)
 
-    def within(self, x: Float[AnyArray, "n d"], margin: float = 0.0) -> "SmoothFunction":
+    def within(self, x: Float[AnyArray, "n d"]) -> "SmoothFunction":
         """The function that has no values beyond those at some states.
 
         Kernels that cancel each other within the data need not do so beyond it, and an exponential makes much of that.
 
         Args:
             x: The states.
-            margin: How far beyond these values it may go, as a multiple of their range.
 
         Returns:
             The limited function.
@@ -209,7 +209,7 @@ class SmoothFunction(eqx.Module):
             [2.0]
         """
         values = np.asarray(jax.vmap(self)(jnp.asarray(x, jnp.float32)), np.float64)
-        return SmoothFunction(self.basis, self.table, self.used, limits_of(values, margin))
+        return SmoothFunction(self.basis, self.table, self.used, limits_of(values))
 
     @property
     def table(self) -> Float[np.ndarray, "o f"]:
@@ -300,10 +300,12 @@ class SmoothDrift(eqx.Module):
     Args:
         body: The functions.
         scale: Size of the drift of each coordinate that it gives.
+        seen: States of the data, if the drift is to be that at the nearest of them where there are none.
 
     Attributes:
         body: As above.
         scale: As above, not trained.
+        seen: As above.
 
     Example:
         >>> import jax.numpy as jnp
@@ -316,13 +318,33 @@ class SmoothDrift(eqx.Module):
     kind: ClassVar[str] = "smooth"
     body: SmoothFunction
     scale: Fixed
+    seen: SeenStates | None
 
-    def __init__(self, body: SmoothFunction, scale: Float[Array, " r"]):
-        self.body, self.scale = body, Fixed(jnp.asarray(scale, jnp.float32))
+    def __init__(self, body: SmoothFunction, scale: Float[AnyArray, " r"], seen: SeenStates | None = None):
+        self.body, self.scale, self.seen = body, Fixed(jnp.asarray(scale, jnp.float32)), seen
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:
         """The drift at one state."""
-        return self.scale.value * self.body(x)
+        return self.scale.value * self.body(x if self.seen is None else self.seen.nearest(x))
+
+    def within(self, x: Float[np.ndarray, "n d"]) -> "SmoothDrift":
+        """The drift that is, beyond some states, as at the nearest of them: powers and kernels say nothing there.
+
+        Args:
+            x: The states.
+
+        Returns:
+            A drift that is the same at these states.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> line = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, []), jnp.array([[0, 2.0]]))
+            >>> drift = nke.operators.SmoothDrift(line, jnp.ones(1))
+            >>> drift.within(np.array([[0.0], [1.0]]))(jnp.array([5.0])).tolist()
+            [2.0]
+        """
+        return SmoothDrift(self.body, self.scale.value, SeenStates.of(x))
 
     def configuration(self) -> Configuration:
         """The kind of the drift and its sizes, as JSON values.
@@ -334,7 +356,8 @@ class SmoothDrift(eqx.Module):
             >>> nke.operators.SmoothDrift(body, jnp.ones(1)).configuration()
             {'kind': 'smooth', 'degree': 1, 'kernels': [[1, 1]], 'weights': 3}
         """
-        return {"kind": self.kind, **self.body.configuration()}
+        seen = {} if self.seen is None else {"seen": self.seen.configuration()}
+        return {"kind": self.kind, **self.body.configuration(), **seen}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "SmoothDrift":
@@ -353,7 +376,8 @@ class SmoothDrift(eqx.Module):
             >>> nke.operators.SmoothDrift.from_configuration(stored, inputs=2, outputs=1).configuration() == stored
             True
         """
-        return cls(SmoothFunction.from_configuration(configuration, inputs, outputs), jnp.ones(outputs))
+        seen = SeenStates.from_configuration(configuration.get("seen"), inputs)
+        return cls(SmoothFunction.from_configuration(configuration, inputs, outputs), jnp.ones(outputs), seen)
 
 
 @FACTORS.register
