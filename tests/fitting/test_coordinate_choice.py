@@ -6,7 +6,7 @@ import pytest
 from nke.data import Trajectories
 from nke.data.transforms import Log, Periodic, Plain
 from nke.fitting import SelectionRules
-from nke.fitting.coordinate_choice import angle_hints, choose_coordinates
+from nke.fitting.coordinate_choice import angle_hints, choose_coordinates, wrapped_angles
 from nke.systems import CoxIngersollRoss, GeometricBrownianMotion, OrnsteinUhlenbeck, PeriodicPotential, PredatorPrey
 
 RULES = SelectionRules()
@@ -101,12 +101,53 @@ def test_nothing_to_decide():
     assert (decision.answer, decision.evidence) == ("those of the data", {})
 
 
-def test_a_wrapped_angle_is_suggested():
+def test_a_wrapped_angle_of_an_unusual_period_is_suggested():
     walk = np.cumsum(np.random.default_rng(0).normal(0.2, 0.2, (8, 300)), axis=1)
-    states = np.stack([np.mod(walk, 2 * np.pi), walk], axis=-1)
+    states = np.stack([np.mod(walk, 5.0), walk], axis=-1)
     (hint,) = angle_hints(Trajectories(states, 0.1, names=["wrapped", "counting"]), {})
-    assert hint.evidence == {"wrapped": 2 * np.pi}
+    assert hint.evidence["wrapped"] == pytest.approx(5.0, rel=0.01)
     assert angle_hints(OrnsteinUhlenbeck().simulate(16, seed=0), {}) == []
+
+
+class TestWrappedAngles:
+    WALK = np.cumsum(np.random.default_rng(0).normal(0.05, 0.2, (8, 300)), axis=1)
+
+    def of(self, states: np.ndarray) -> dict[str, float]:
+        return wrapped_angles(Trajectories(states[..., None], 0.1, names=["a"]), set())
+
+    @pytest.mark.parametrize("period", [2 * np.pi, 360.0, 24.0, 12.0])
+    def test_at_a_usual_period_are_found(self, period):
+        turning = self.WALK * period / (2 * np.pi)
+        assert self.of(turning % period) == {"a": period}
+        assert self.of((turning + period / 2) % period - period / 2) == {"a": period}
+
+    def test_in_whole_degrees_are_found(self):
+        assert self.of(np.floor(self.WALK * 180 / np.pi % 360)) == {"a": 360.0}
+
+    def test_a_state_that_is_reset_from_anywhere_is_none(self):
+        """From 0 to 360 upwards, and back to the start after random times: half-way jumps lie in between."""
+        rng = np.random.default_rng(0)
+        states = np.array(
+            [np.concatenate([np.linspace(0, 360 * rng.random(), 30) for _ in range(10)]) for _ in range(8)]
+        )
+        states[0, :30] = np.linspace(0, 360, 30)
+        assert self.of(states) == {}
+
+    def test_switching_between_two_states_is_none(self):
+        rng = np.random.default_rng(0)
+        switched = np.cumsum(rng.random((8, 300)) < 0.05, axis=1) % 2
+        assert self.of(np.clip(switched * 360 + rng.normal(0, 20, switched.shape), 0, 360)) == {}
+
+    def test_are_learned_as_angles(self):
+        columns, (decision, *_) = chosen(Trajectories((self.WALK % (2 * np.pi))[..., None], 0.1, names=["a"]))
+        assert columns == (Periodic(2 * np.pi, 0.0),)
+        assert decision.answer == "a as an angle"
+
+    def test_are_left_alone_where_the_user_named_the_angles(self):
+        data = Trajectories((self.WALK % (2 * np.pi))[..., None], 0.1, names=["a"])
+        columns, decisions = choose_coordinates(data, {}, (), 0, RULES, angles=False)
+        assert columns == (Plain(),)
+        assert "periodic" in decisions[-1].answer
 
 
 def test_a_column_that_goes_round_is_an_angle_where_that_gains_evidence():

@@ -3,7 +3,7 @@
 They are compared in the user's units: the density of a logarithm has the Jacobian du/dx = 1/x.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -17,13 +17,21 @@ from nke.fitting.batches import some_transitions
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.initial_moments import DisplacementMoments, TransitionSample, moments_with_jumps
 from nke.fitting.kinematics import kinematic_constraint
+from nke.fitting.known_columns import as_recorded
 from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_regression import SmoothRegression
 from nke.operators import monomial_degrees, monomials
 
+USUAL_PERIODS = (2 * np.pi, 12.0, 24.0, 360.0)  # a turn in radians, months, hours, degrees
+
 
 def choose_coordinates(
-    data: Trajectories, known: Mapping[str, Transform], fixed: Sequence[str], seed: int, rules: SelectionRules
+    data: Trajectories,
+    known: Mapping[str, Transform],
+    fixed: Sequence[str],
+    seed: int,
+    rules: SelectionRules,
+    angles: bool = True,
 ) -> tuple[tuple[Transform, ...], list[Decision]]:
     """Decides which columns are learned as logarithms, of those that are positive in the data.
 
@@ -33,8 +41,9 @@ def choose_coordinates(
     constant only if all columns are logarithms. Where none does, on those that predict no worse, if the noise is then
     the same everywhere.
 
-    Angles are columns that exceed several turns, if cosine and sine do not predict their motion worse, some motion
-    depends on them, and a smooth regression gains evidence.
+    Angles are columns that are wrapped beyond doubt (``wrapped_angles``), and columns that exceed several turns, if
+    cosine and sine do not predict their motion worse, some motion depends on them, and a smooth regression gains
+    evidence.
 
     Args:
         data: Recorded trajectories.
@@ -42,17 +51,24 @@ def choose_coordinates(
         fixed: Columns that must stay as they are.
         seed: Of the parts that are held out.
         rules: Margin of the comparison.
+        angles: Whether columns that the user did not name may be angles.
 
     Returns:
         A transform for each column, and the decisions with their evidence.
     """
-    chosen, evidence, gains = dict(known), {}, {}
+    wrapped = wrapped_angles(data, known) if angles else {}
+    known = {**known, **{name: as_recorded(data, name, Periodic(period)) for name, period in wrapped.items()}}
+    chosen, evidence, gains = dict(known), {name: {"wrapped at a period of": p} for name, p in wrapped.items()}, {}
     lowest, moves = data.observed_states.min(axis=0), np.ptp(data.transitions().displacement, axis=0) > 0
     settled, errors = {*known, *fixed}, rules.coordinate_gain_errors
     open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and moves[i] and name not in settled]
-    turning = _turning(data, known, fixed)
+    turning = _turning(data, known, fixed) if angles else []
     if not open_columns and not turning:
-        return _decided(data, chosen, evidence, known, "no further column is positive throughout or exceeds a turn")
+        rule = (
+            "a column that is wrapped at a usual period is an angle; periodic=[] keeps it as it is" if wrapped else ""
+        )
+        rule = rule or "no further column is positive throughout or exceeds a turn"
+        return _decided(data, chosen, evidence, known, rule)
     comparison, regressions = _Comparison.of(data, seed, rules), _Regressions(data, seed, rules)
     for i in open_columns:
         gain = gains[data.names[i]] = comparison.gain(i)
@@ -66,12 +82,12 @@ def choose_coordinates(
     likely = [name for name, gain in gains.items() if gain.value > (0.0 if better else -errors * gain.error)]
     chosen, found = regressions.likelier(chosen, [likely] if likely else [], Log(), set() if better else set(likely))
     evidence |= found
-    angles = {name: comparison.gain_of_angle(data.names.index(name)) for name in turning if name not in chosen}
-    for name, gain in angles.items():
+    turns = {name: comparison.gain_of_angle(data.names.index(name)) for name in turning if name not in chosen}
+    for name, gain in turns.items():
         evidence[name] = {**evidence.get(name, {}), "gain of cosine and sine in nats per transition": gain}
     turning = [
         name
-        for name, gain in angles.items()
+        for name, gain in turns.items()
         if gain.value > -errors * gain.error and comparison.depends_on_angle(data.names.index(name), errors)
     ]
     groups = [turning, *([name] for name in turning if len(turning) > 1)] if turning else []
@@ -117,12 +133,58 @@ def coordinate_decision(
     return Decision("In which coordinates is the law learned?", answer, evidence, rule, "coordinates")
 
 
+def wrapped_angles(data: Trajectories, settled: Collection[str]) -> dict[str, float]:
+    """Finds columns that are wrapped angles beyond doubt, with their periods.
+
+    They fill an interval of a usual period that begins at zero or is centred there, all of it, and their motions are
+    either short or miss a whole turn by no more than these are long: nothing in between.
+
+    Args:
+        data: Recorded trajectories.
+        settled: Columns of which something is known already.
+
+    Returns:
+        The period of each such column.
+
+    Example:
+        >>> turning = np.cumsum(np.random.default_rng(0).normal(size=1000)) * 20 % 360
+        >>> from nke.fitting.coordinate_choice import wrapped_angles
+        >>> wrapped_angles(nke.Trajectories(turning, 0.1, names=["heading"]), set())
+        {'heading': 360.0}
+    """
+    found = {}
+    for i, name in enumerate(data.names):
+        values, moved = data.observed_states[:, i], np.abs(data.transitions().displacement[:, i])
+        period = next((p for p in USUAL_PERIODS if _fills(values, p)), None)
+        if name in settled or period is None:
+            continue
+        over = moved > period / 2
+        if over.sum() < 3 or over.mean() > 0.5:
+            continue
+        longest = moved[~over].max()
+        if longest < period / 4 and (period - moved[over]).max() <= 1.5 * longest:
+            found[name] = period
+    return found
+
+
+def _fills(values: Float[np.ndarray, " n"], period: float, most_missing: float = 0.01) -> bool:
+    """Whether values lie in [0, period] or [−period/2, period/2], in every twelfth of it and near both ends."""
+    if len(np.unique(np.floor(values / period * 12))) < 12:
+        return False
+    low, high = float(values.min()), float(values.max())
+    near = most_missing * period if period > 100 or not np.all(values == np.round(values)) else 1.0  # hours, months
+    return any(
+        start - 1e-6 * period <= low < start + near and start + period - near <= high <= start + period * (1 + 1e-6)
+        for start in (0.0, -period / 2)
+    )
+
+
 def angle_hints(data: Trajectories, known: Mapping[str, Transform]) -> list[Decision]:
     """Finds columns that jump by almost their whole range, as angles that are wrapped do.
 
     Args:
         data: Recorded trajectories.
-        known: Columns that the user named.
+        known: Columns that the user named, or that are angles beyond doubt.
 
     Returns:
         A decision that says what to say to the fit; none where no column does.
@@ -407,7 +469,7 @@ def _with_one(columns: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t m"]:
 
 def _likely_period(span: float) -> float:
     """A usual period that the range nearly fills, or the range itself."""
-    usual = [period for period in (1.0, 2 * np.pi, 12.0, 24.0, 360.0) if 0.9 * period < span <= 1.0001 * period]
+    usual = [period for period in (1.0, *USUAL_PERIODS) if 0.9 * period < span <= 1.0001 * period]
     return float(usual[0]) if usual else span
 
 

@@ -59,7 +59,8 @@ def fit(
         positive: Names of columns that are positive, to be learned as logarithms. With a list, also an empty one,
             nothing is decided from the data.
         periodic: Names of columns that are angles, wrapped or not; a mapping of names to periods where these are not
-            2π.
+            2π. With None, columns that are wrapped at 2π, 360, 24 or 12 beyond doubt are taken for angles; with a list,
+            also an empty one, no others are.
         bounds: Columns that stay between two bounds, ``{"share": (0, 1)}``.
         checkpoint: A folder that keeps the state of the fit: after an interruption the same call goes on where it
             stopped and gives the same model.

@@ -56,7 +56,7 @@ def known_columns(
                     "learned as they are; leave it out of one of the two"
                 )
             found[name] = transform
-    return {name: _as_recorded(data, name, transform) for name, transform in found.items()}
+    return {name: as_recorded(data, name, transform) for name, transform in found.items()}
 
 
 def _names(named: Iterable[str] | None, option: str) -> list[str]:
@@ -71,8 +71,17 @@ def _two(name: str, pair: Sequence[float]) -> Sequence[float]:
     return pair
 
 
-def _as_recorded(data: Trajectories, name: str, transform: Transform) -> Transform:
-    """An angle that is recorded wrapped keeps the interval; one that exceeds a turn, or never crosses, is not."""
+def as_recorded(data: Trajectories, name: str, transform: Transform) -> Transform:
+    """Gives a wrapped angle its interval; one that exceeds a turn, or never crosses, is not wrapped.
+
+    Args:
+        data: Recorded trajectories.
+        name: Of the column.
+        transform: Of the column.
+
+    Returns:
+        The transform, of an angle with the interval in which it is recorded.
+    """
     if not isinstance(transform, Periodic):
         return transform
     column, period = data.names.index(name), transform.period

@@ -256,12 +256,29 @@ def laplace_evidence(at: PenalisedParameters, now: PenalisedSums, count: int) ->
     Returns:
         The log evidence.
     """
-    evidence = penalised(at, now)
-    for block, information in _active(at, now):
-        alone = np.maximum(np.diag(information), np.finfo(float).tiny) / count
-        scale = 1 / np.sqrt(np.where(at.groups[block] < 0, alone, at.precision[block]))
-        evidence -= np.linalg.slogdet(np.eye(len(block)) + scale[:, None] * information * scale)[1] / 2
-    return float(evidence)
+    return float(now.value - sum(evidence_costs(at, now, count)))
+
+
+def evidence_costs(at: PenalisedParameters, now: PenalisedSums, count: int) -> list[float]:
+    """Computes what each block of parameters costs, θ̂ᵀΛθ̂/2 + ½ log |I + Λ^{−½}HΛ^{−½}| over it.
+
+    Args:
+        at: Parameters at their maximum, with their penalties.
+        now: The sums there.
+        count: The number n of transitions.
+
+    Returns:
+        Nats for each block; zero for one without active parameters.
+    """
+    costs, precision = [], at.precision
+    for block, information in zip(at.blocks, now.information, strict=True):
+        on = at.vector.active[block]
+        places, part = block[on], information[np.ix_(on, on)]
+        alone = np.maximum(np.diag(part), np.finfo(float).tiny) / count
+        scale = 1 / np.sqrt(np.where(at.groups[places] < 0, alone, precision[places]))
+        volume = np.linalg.slogdet(np.eye(len(places)) + scale[:, None] * part * scale)[1] / 2
+        costs.append(float(precision[places] @ at.vector.values[places] ** 2 / 2 + volume))
+    return costs
 
 
 def posterior_covariance(

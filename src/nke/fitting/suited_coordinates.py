@@ -75,7 +75,7 @@ class SuitedCoordinates:
         known = known_columns(data, positive, periodic, bounds, kinetic)
         if positive is None and isinstance(method, Likelihood):
             fixed = {*kinetic, *kinetic.values()}
-            columns, decisions = choose_coordinates(data, known, sorted(fixed), seed, method.rules)
+            columns, decisions = choose_coordinates(data, known, sorted(fixed), seed, method.rules, periodic is None)
         else:
             columns = tuple(known.get(name, Plain()) for name in data.names)
             decisions = [coordinate_decision(data, columns, {}, "as asked")] if said else []

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import equinox as eqx
-import numpy as np
 
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem
 from nke.fitting.decisions import Decision
@@ -15,7 +14,7 @@ from nke.fitting.laws.polynomial import PolynomialFit, fitted_polynomial
 from nke.fitting.laws.smooth import SmoothFit
 from nke.fitting.polynomial_parameters import PolynomialParameters
 from nke.fitting.stability import diverges
-from nke.operators import Generator, SmoothFactor
+from nke.operators import Generator
 
 if TYPE_CHECKING:
     from nke.fitting.search import Search
@@ -44,12 +43,6 @@ class PolynomialDriftLaw(Candidate):
             self.initial(problem), problem.initial.sample.origin, problem.rules.origin_distance, only_drift=True
         )
         return fitted_polynomial(self.form, law, problem)
-
-
-def _cost_of_noise(fit: SmoothFit) -> float:
-    """Nats that the parameters of the noise cost, which the evidence of a polynomial drift alone does not count."""
-    factor = cast(SmoothFactor, fit.generator.noise_factor)
-    return len(factor.body.weights) * np.log(fit.fitted) / 2
 
 
 class PolynomialDriftFamily(Family):
@@ -83,8 +76,8 @@ class PolynomialDriftFamily(Family):
         good = fit.passes_score_test and gain.value > -rules.drift_network_errors * gain.error
         if isinstance(search.best, SmoothFit) and isinstance(fit, PolynomialFit) and search.best.fitted == fit.fitted:
             # A law that is no polynomial may be better described by many small terms than by few.
-            ahead = search.best.evidence - (fit.evidence - _cost_of_noise(search.best)) - gain.value * len(fit.losses)
-            good = good and bool(ahead < rules.evidence_gain)
+            ahead = search.best.evidence - (fit.evidence - search.best.cost_beside_drift) - gain.value * len(fit.losses)
+            good = good and bool(ahead < 0)
         away = diverges(fit.generator, sample.states, sample.typical_step, rules) if good else None
         return Comparison(good and not away, gain, away)
 

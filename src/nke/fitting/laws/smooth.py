@@ -24,6 +24,7 @@ from nke.fitting.penalised_newton import (
     PenalisedNewton,
     PenalisedParameters,
     PenalisedSums,
+    evidence_costs,
     examined,
     penalised,
     posterior_covariance,
@@ -51,12 +52,14 @@ class SmoothFit(LawFit):
         evidence: Log evidence of the law over the transitions it was fitted to.
         effective: Effective number of parameters.
         fitted: Number of these transitions.
+        cost_beside_drift: Nats of evidence that the parameters of noise and jumps cost.
         covariances: Places of the parameters of each block in the vector of all, and their posterior covariance.
     """
 
     evidence: float = -np.inf
     effective: float = np.nan
     fitted: int = 0
+    cost_beside_drift: float = np.nan
     covariances: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
 
     @property
@@ -167,8 +170,15 @@ class SmoothLaw(Candidate):
             found.evidence.evidence,
             float(effective),
             len(some.step),
+            _cost_beside_drift(found, len(some.step)),
             covariance,
         )
+
+
+def _cost_beside_drift(found: Optimised[PenalisedSums], count: int) -> float:
+    at = found.parameters
+    costs = evidence_costs(at, found.evidence, count)
+    return sum(c for c, block in zip(costs, at.blocks, strict=True) if not np.isin(at.constants["drift"], block).any())
 
 
 def _limited(generator: Generator, x: Float[np.ndarray, "t d"]) -> Generator:
