@@ -20,6 +20,19 @@ def test_a_drift_that_diverges_in_simulation_is_noticed():
         assert diverges(Generator(Advection(drift), noise, None), x, 0.05, SelectionRules()) == away
 
 
+def test_a_logarithm_diverges_where_its_column_does():
+    """Of constant growth by 30 deviations in all: little for a state, a factor e³⁰ for what it is the logarithm of."""
+    x, step = np.random.default_rng(0).normal(size=(1000, 1)), 0.05
+    rules = SelectionRules()
+    drift = DriftNetwork(jnp.ones(1), 0, 0, 1, key=jax.random.key(0))
+    growth = 30 / (step * rules.simulated_steps)
+    growing = drift.starting_from(jnp.array([growth]), jnp.zeros((1, 1)))
+    generator = Generator(Advection(growing), Diffusion(ConstantFactor(0.1 * jnp.eye(1), key=jax.random.key(0))), None)
+    assert not diverges(generator, x, step, rules)
+    assert diverges(generator, x, step, rules, np.ones(1))
+    assert not diverges(generator, x, step, rules, np.full(1, 10.0))  # e³ of the column: ten deviations are a factor e
+
+
 def law(degree: int, slopes) -> Generator:
     """A polynomial drift and noise of variance 1."""
     drift = DriftNetwork(jnp.ones(len(slopes)), 0, 0, degree, key=jax.random.key(0))

@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 
 from nke.arrays import log_normal_density
 from nke.data import Coordinates, Transitions
+from nke.data.transforms import Plain
 from nke.fitting.batches import motion_size
 from nke.operators import KinematicConstraint
 
@@ -68,6 +69,7 @@ class TransitionSample:
         amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it; 1 for those
             that have none.
         sizeless: Columns of x that have no size: cosines and sines of angles, and logarithms.
+        logarithms: The size of a factor e in coordinates that are logarithms; zero for the others.
     """
 
     def __init__(
@@ -96,6 +98,8 @@ class TransitionSample:
         self.amplitude = np.sqrt(size**2 + (self.states - origin) ** 2)
         sizeless = [i for i, column in enumerate(coordinates.transforms) if not getattr(column, "sized", False)]
         origin[sizeless], size[sizeless], self.amplitude[:, sizeless] = 0.0, 1.0, 1.0
+        curved = np.array([isinstance(t, Plain) and not t.sized for t in coordinates.transforms])
+        self.logarithms = np.where(curved, 1 / coordinates.scale, 0.0)
         self.sizeless = tuple(sorted({*sizeless, *(i for pair in self.pairs for i in pair)}))
         self.amplitude = self.amplitude[:, self.free]
         sines = len(self.pairs)

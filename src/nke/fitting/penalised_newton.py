@@ -164,9 +164,11 @@ class PenalisedNewton:
         evidence = laplace_evidence(at, now, count) - self.dropping
         # All blocks together; where that gains nothing, one after the other.
         parts = [np.ones(len(moved), bool), *(np.isin(np.arange(len(moved)), block) for block in at.blocks)]
-        for part, halving in product(parts, range(self.halvings)):
+        for tried, (part, halving) in enumerate(product(parts, range(self.halvings))):
             values = np.where(dropped, 0.0, at.vector.values + np.where(part, moved, 0.0) / 2**halving)
             trial = replace(goal, vector=goal.vector.at(values))
+            if tried > 0 and not log_likelihood(objective, trial, data) - trial.penalty(values) > least:
+                continue  # most steps go all the way; where one does not, its derivatives are not worth their time
             new = sums(objective, trial, data)
             gained = new.value - trial.penalty(values) - least
             if new.finite and gained > 0 and laplace_evidence(trial, new, count) > evidence:
@@ -319,6 +321,36 @@ def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Penalise
         total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
     assert total is not None
     return PenalisedSums(float(total[0]), total[1], tuple(total[2:]))
+
+
+@may_overflow
+def log_likelihood(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> float:
+    """Computes the sum of the log densities of all transitions, without their derivatives where these are dear.
+
+    Args:
+        rule: The discrete model.
+        at: The parameters.
+        data: The transitions.
+
+    Returns:
+        Nats; NaN where a density is not finite.
+    """
+    if at.linear is not None and isinstance(rule, ForwardPacket):
+        return float(sum(value.sum() for value, _ in at.linear.batches(rule, at.vector.values, data)))
+    trained, count, total = at.vector.arrays(), len(data.step), 0.0
+    for begin in range(0, count, BATCH):
+        part = [np.resize(np.asarray(a)[begin : begin + BATCH], (BATCH, *a.shape[1:])) for a in data]
+        values = _log_densities(rule, trained, at.vector.fixed, *map(jnp.asarray, part))
+        total += float(np.asarray(values, np.float64)[: count - begin].sum())
+    return total
+
+
+@eqx.filter_jit
+def _log_densities(
+    rule: TransitionRule, trained: Any, fixed: Any, x: Array, displacement: Array, step: Array
+) -> Float[Array, " t"]:
+    generator = eqx.combine(trained, fixed)
+    return jax.vmap(lambda x, moved, step: rule.log_prob(generator, x, moved, step))(x, displacement, step)
 
 
 def examined(

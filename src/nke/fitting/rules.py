@@ -132,7 +132,8 @@ class SelectionRules:
     most_substeps: int = _rule(8, "sub-steps of the discrete model, at most", "cost only")
     most_points: int = _rule(
         32,
-        "points at which a smooth law is evaluated over one step, sub-steps × (coordinates + 1), at most",
+        "points at which a smooth law is evaluated over one step, sub-steps × (coordinates + 1) × (1 + Gaussians of a "
+        "jump), at most",
         "cost only: ten-dimensional gene network, 8 sub-steps had taken more than ten minutes",
     )
     evidence_gain: float = _rule(

@@ -14,16 +14,24 @@ from nke.operators.advection import tamed
 PART_OF_THE_WAY = 0.05  # to the centre of the data that a step along the drift may be long: follows it to a percent
 
 
-def diverges(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rules: SelectionRules) -> bool:
+def diverges(
+    generator: Generator,
+    x: Float[np.ndarray, "t d"],
+    step: float,
+    rules: SelectionRules,
+    logarithms: Float[np.ndarray, " d"] | None = None,
+) -> bool:
     """Simulates paths from states of the data and tells whether they go far beyond it; an angle may go round.
 
-    By Euler's method, which is enough to tell; like the sampler it does not overshoot where the drift leads back.
+    By Euler's method, which is enough to tell; like the sampler it does not overshoot where the drift leads back. What
+    is far for a logarithm is so for the column itself: as many times its range, beside twice the growth in the data.
 
     Args:
         generator: The law.
         x: States of the data, in the coordinates of training.
         step: Its typical step.
         rules: How many paths and steps, and how far is too far.
+        logarithms: The size of a factor e of coordinates that are logarithms, zero for the others; None: none is.
 
     Returns:
         Whether any path diverges.
@@ -35,6 +43,9 @@ def diverges(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rul
     widest = np.abs(x - x.mean(axis=0)).max(axis=0)
     widest[list(() if generator.constraint is None else generator.constraint.periodic)] = 0.0
     most = rules.divergence_distance * np.where(widest > 0, widest, np.inf)
+    if logarithms is not None:
+        grown = widest + 2 * np.ptp(x, axis=0) + np.log(rules.divergence_distance) * logarithms
+        most = np.where(logarithms > 0, np.minimum(most, grown), most)
     inputs = map(float32, (starts, np.array(step / rules.simulated_substeps), x.mean(axis=0), most))
     return not bool(_stays(generator, noise, *inputs))
 

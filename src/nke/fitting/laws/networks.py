@@ -197,7 +197,7 @@ def smooth_values(teacher: Generator, problem: Problem) -> tuple[Blocks, Blocks]
 def diverges_in_simulation(fit: LawFit, problem: Problem) -> bool:
     """Tells whether paths of a fitted law go far beyond the data."""
     sample = problem.initial.sample
-    return diverges(fit.generator, sample.states, sample.typical_step, problem.rules)
+    return diverges(fit.generator, sample.states, sample.typical_step, problem.rules, sample.logarithms)
 
 
 class NetworkFamily(Family):

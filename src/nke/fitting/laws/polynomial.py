@@ -229,7 +229,7 @@ class PolynomialFamily(Family):
     def compare(self, fit: LawFit, search: "Search") -> Comparison:
         """Takes the law that predicts held-out transitions best, if it does not diverge in simulation."""
         sample = search.problem.initial.sample
-        away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules)
+        away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules, sample.logarithms)
         return Comparison(not away and (search.best is None or fit.loss < search.best.loss), diverges=away)
 
     def explain(self, search: "Search") -> list[Decision]:

@@ -78,7 +78,7 @@ class PolynomialDriftFamily(Family):
             # A law that is no polynomial may be better described by many small terms than by few.
             ahead = search.best.evidence - (fit.evidence - search.best.cost_beside_drift) - gain.value * len(fit.losses)
             good = good and bool(ahead < 0)
-        away = diverges(fit.generator, sample.states, sample.typical_step, rules) if good else None
+        away = diverges(fit.generator, sample.states, sample.typical_step, rules, sample.logarithms) if good else None
         return Comparison(good and not away, gain, away)
 
     def explain(self, search: "Search") -> list[Decision]:

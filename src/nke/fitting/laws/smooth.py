@@ -131,7 +131,8 @@ class SmoothLaw(Candidate):
             The parameters, and the form with its sub-steps.
         """
         form, few, rules = self.form, problem.data.sample(2 * BATCH), problem.rules
-        points = problem.initial.sample.free.size + 1  # of a packet
+        mixture = problem.initial.mixture
+        points = (problem.initial.sample.free.size + 1) * (1 + (0 if mixture is None else mixture.components))
         most = min(rules.most_substeps, max(1, rules.most_points // points)) if problem.open_substeps else form.substeps
         while 2 * form.substeps <= most and problem.initial.drift_change > 2 * form.substeps * rules.fast_drift_change:
             form = replace(form, substeps=2 * form.substeps)
@@ -265,7 +266,7 @@ class SmoothFamily(Family):
         Where the law so far was fitted to other transitions, only the latter counts.
         """
         sample = search.problem.initial.sample
-        away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules)
+        away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules, sample.logarithms)
         if search.best is None:
             return Comparison(not away, diverges=away)
         gain, best = fit.gain_over(search.best), search.best
