@@ -5,8 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import nke
 from nke.fitting import SelectionRules
-from nke.fitting.stability import diverges, runs_away
+from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.stability import diverges, exceeds_motions, runs_away
 from nke.operators import Advection, ConstantFactor, Diffusion, DriftNetwork, Generator
 from nke.systems import Lorenz
 
@@ -63,3 +65,19 @@ def test_a_drift_that_runs_away_beyond_the_data_is_noticed(drift, degree, away):
 def test_the_lorenz_equations_lead_back_however_coarse_the_step(step):
     states = np.asarray(Lorenz().simulate(16, seed=0).states)[:, 5:].reshape(-1, 3)
     assert not runs_away(law(2, LORENZ), states, step, SelectionRules())
+
+
+@pytest.mark.parametrize(("drift", "noise", "exceeds"), [(1.0, 1.0, False), (1e4, 1.0, True), (1.0, 1e4, True)])
+def test_no_state_may_move_far_beyond_the_largest_recorded_motion(drift, noise, exceeds):
+    """Motions of deviation 0.2 in 2000 steps: the largest is about 0.7, ten times of which no state is said to move."""
+    step, rng = 0.04, np.random.default_rng(0)
+    x = rng.normal(size=(2000, 1))
+    data = nke.Trajectories(np.stack([x, x + np.sqrt(step) * rng.normal(size=x.shape)], axis=1), step)
+    same = nke.Coordinates(np.zeros(1), np.ones(1), 1.0)
+    sample = TransitionSample(data.transitions(), same, None, 0.1)
+    body = DriftNetwork(jnp.ones(1), 0, 0, 1, key=jax.random.key(0)).starting_from(
+        jnp.array([drift]), jnp.zeros((1, 1))
+    )
+    factor = ConstantFactor(noise * jnp.eye(1), key=jax.random.key(0))
+    generator = Generator(Advection(body), Diffusion(factor), None)
+    assert exceeds_motions(generator, sample, SelectionRules()) == exceeds

@@ -180,6 +180,12 @@ class SelectionRules:
         100.0, "times as far as the farthest state of the data that counts as divergence", "not compared"
     )
 
+    most_motion: float = _rule(
+        10.0,
+        "times the largest recorded motion that drift or noise of a smooth law may say of a step from any state",
+        "tank reactor, seed 600: noise 4000 times its median in single states, and roll-outs beyond any size",
+    )
+
     # Networks.
     trial_steps: int = _rule(400, "training steps of a short run that compares forms of the law", "the paper's systems")
     trial_gain: float = _rule(

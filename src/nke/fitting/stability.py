@@ -7,7 +7,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from nke.fitting.batches import float32
+from nke.fitting.initial_moments import TransitionSample
 from nke.fitting.rules import SelectionRules
+from nke.model.batched import diffusion as batched_diffusion
+from nke.model.batched import drift as batched_drift
+from nke.model.batched import in_blocks
 from nke.operators import Euler, Generator, Noise
 from nke.operators.advection import tamed
 
@@ -48,6 +52,27 @@ def diverges(
         most = np.where(logarithms > 0, np.minimum(most, grown), most)
     inputs = map(float32, (starts, np.array(step / rules.simulated_substeps), x.mean(axis=0), most))
     return not bool(_stays(generator, noise, *inputs))
+
+
+def exceeds_motions(generator: Generator, sample: TransitionSample, rules: SelectionRules) -> bool:
+    """Tells whether drift or noise say of some state of the data that it moves far beyond the largest recorded motion.
+
+    A drift that is wrong by orders of magnitude in a few states, and noise that makes up for it there, may have a large
+    likelihood; no recorded motion asks for either.
+
+    Args:
+        generator: The law.
+        sample: Transitions of the data.
+        rules: How far is too far.
+
+    Returns:
+        Whether any state does.
+    """
+    step, free, largest = sample.step[:, None], sample.free, np.abs(sample.displacement).max(axis=0)
+    drift = step * np.abs(in_blocks(lambda z: batched_drift(generator, z), sample.states)[:, free])
+    tensor = in_blocks(lambda z: batched_diffusion(generator, z), sample.states)
+    noise = np.sqrt(step * np.diagonal(tensor, axis1=1, axis2=2)[:, free])
+    return not bool((np.maximum(drift, noise) <= rules.most_motion * largest).all())
 
 
 def runs_away(generator: Generator, x: Float[np.ndarray, "t d"], step: float, rules: SelectionRules) -> bool:

@@ -33,7 +33,7 @@ from nke.fitting.result import Posterior
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
-from nke.fitting.stability import diverges
+from nke.fitting.stability import diverges, exceeds_motions
 from nke.operators import Generator, PoissonJump, SmoothDrift, SmoothFactor, SmoothFunction
 
 if TYPE_CHECKING:
@@ -236,10 +236,13 @@ class SmoothFamily(Family):
             form = ModelForm(noise, options.substeps or 1, degree, networks=False, basis=BASIS)
             doubted = options.noise is None and noise == "constant" and regression.state_dependent_noise
             yield SmoothLaw(form, doubted)
-        first, taken = search.trials[0], any(trial.comparison.accepted for trial in search.trials)
-        law = first.candidate
-        if first.fit is None and isinstance(law, SmoothLaw) and law.doubted and not taken and not passed:
-            yield replace(law, doubted=False)  # noise too simple, but nothing better can be simulated
+        constant = any(trial.fit is not None and trial.candidate.form.noise == "constant" for trial in search.trials)
+        taken = any(trial.comparison.accepted for trial in search.trials)
+        failed = all(trial.fit is None or trial.comparison.diverges for trial in search.trials) and not taken
+        if failed and not constant and not passed and options.noise is None:
+            # Noise too simple, but nothing better can be simulated.
+            form = ModelForm("constant", options.substeps or 1, problem.rules.most_degree, networks=False, basis=BASIS)
+            yield SmoothLaw(form)
 
     def _settles(self, trial: Trial) -> bool:
         """Whether no further form is to be tried: not where it diverges, nor where constant noise is not enough."""
@@ -265,14 +268,15 @@ class SmoothFamily(Family):
         The evidence of all transitions is that of the training set times the density of the held-out ones given it.
         Where the law so far was fitted to other transitions, only the latter counts.
         """
-        sample = search.problem.initial.sample
-        away = diverges(fit.generator, sample.states, sample.typical_step, search.problem.rules, sample.logarithms)
+        sample, rules = search.problem.initial.sample, search.problem.rules
+        away = exceeds_motions(fit.generator, sample, rules)
+        away = away or diverges(fit.generator, sample.states, sample.typical_step, rules, sample.logarithms)
         if search.best is None:
             return Comparison(not away, diverges=away)
         gain, best = fit.gain_over(search.best), search.best
         if isinstance(fit, SmoothFit) and isinstance(best, PolynomialFit | SmoothFit) and best.fitted == fit.fitted:
             ahead = fit.evidence - best.evidence + gain.value * len(fit.losses)
-            better = ahead > search.problem.rules.evidence_gain
+            better = ahead > rules.evidence_gain
         else:
             better = gain.value > 0
         return Comparison(not away and better, gain, away)
