@@ -78,3 +78,15 @@ def test_the_limit_is_that_of_the_rules():
     found = score_test(np.zeros((400, 1)), np.zeros((400, 1)), RULES, same_information=True)
     assert found.limit == RULES.lack_of_fit_nats + RULES.lack_of_fit_deviations * found.chance
     assert found.estimate == (found.nats, found.chance)
+
+
+def test_equal_states_are_divided_whatever_their_order():
+    """States rounded to ten values, recorded in the order of their motions, under a law that is right.
+
+    Cells that cut through equal states in that order would hold small motions on one side and large ones on the other.
+    """
+    rng = np.random.default_rng(0)
+    motion = np.sort(np.abs(rng.normal(size=8000)))
+    scores, x = motion[:, None] - motion.mean(), rng.integers(0, 10, (8000, 1)).astype(float)
+    found = score_test(scores, x, RULES, same_information=True)
+    assert abs(found.nats) < 4 * found.chance

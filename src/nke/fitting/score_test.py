@@ -74,6 +74,9 @@ def cells(
 ) -> list[Int[np.ndarray, " n"]]:
     """Cuts states into cells of equal numbers: halves of halves across the widest side.
 
+    Equal states, of which rounded recordings have many, come into either half at random: their order in the data may
+    have to do with their motions.
+
     Args:
         x: The states.
         rules: How many cells at most, and how many informative transitions in each at least.
@@ -82,7 +85,7 @@ def cells(
     Returns:
         Indices of the states of each cell.
     """
-    parts = [np.arange(len(x))]
+    parts = [np.random.default_rng(0).permutation(len(x))]
     fewest = 2 * rules.score_test_transitions
     while len(parts) < rules.score_test_cells and informative_fraction * len(x) >= fewest * len(parts):
         parts = [half for part in parts for half in _halves(x, part)]
