@@ -9,6 +9,7 @@ import typer
 from nke.cli.options import AsJson, DataFile, Seed, reads_data
 from nke.cli.output import load_data, note, say
 from nke.errors import InputError
+from nke.files.atomic import require_writable
 
 if TYPE_CHECKING:
     from nke.data import Trajectories
@@ -123,6 +124,7 @@ def _require_folder(output: Path) -> None:
         raise InputError(f"expected an existing folder for {output}, but {output.parent} is none; create it first")
     if output.is_dir():
         raise InputError(f"expected a file name for the output, but {output} is a folder; add a name to it")
+    require_writable(output)
 
 
 def known_structure(kinetic: str | None, invariant: str | None) -> dict[str, Any]:

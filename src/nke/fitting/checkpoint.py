@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from nke.errors import DamagedFileError, InputError
-from nke.files.atomic import write_atomically
+from nke.files.atomic import require_writable, write_atomically
 from nke.files.regular import read_bytes
 from nke.files.sealed import Sealed, pack
 
@@ -33,9 +33,13 @@ class Checkpoint:
         Args:
             folder: Its path.
             fingerprint: Identifies the fit: data, method, seed.
+
+        Raises:
+            OSError: If nothing can be written to it.
         """
         self.folder, self.fingerprint = Path(folder), fingerprint
         self.folder.mkdir(parents=True, exist_ok=True)
+        require_writable(self.folder / "any.checkpoint")
 
     def save(self, stage: str, tree: PyTree, progress: dict[str, Any]) -> None:
         """Writes the state of a training.
