@@ -10,6 +10,7 @@ from nke.data import Trajectories
 from nke.errors import DamagedFileError, InputError, InputTypeError, MissingPackageError
 from nke.files.atomic import require_writable, whole_file, whole_folder
 from nke.files.columns import Choice
+from nke.files.regular import require_regular
 from nke.progress import ProgressOption, progress_bar
 
 # The module that reads and writes each format, and the package that must be installed for it beyond pandas.
@@ -159,6 +160,7 @@ def _kind(path: Path) -> str:
         if _is_store(path):
             return "zarr"
         raise IsADirectoryError(f"{path} is a folder and not a zarr store; name a file in it")
+    require_regular(path)
     with path.open("rb") as file:
         head = file.read(4096)
     if not head.strip():
