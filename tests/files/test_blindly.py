@@ -132,4 +132,4 @@ def test_a_header_of_100000_columns(path):
     clock = time.perf_counter()
     with pytest.raises(InputError, match="columns 2 and 100001 are both called 'x0'"):
         nke.read(path("a.csv"))
-    assert time.perf_counter() - clock < 2
+    assert time.perf_counter() - clock < 20, "one look a column takes about a second; one for every pair, minutes"

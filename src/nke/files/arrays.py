@@ -14,6 +14,7 @@ from nke.files.columns import TIME_NAMES, Choice
 from nke.files.frame import from_table
 from nke.files.labels import split_time_heading
 from nke.files.long import long_table
+from nke.files.probe import require_readable
 from nke.files.sizes import require_plausible
 from nke.files.table import Table
 
@@ -170,6 +171,7 @@ def read_hdf5(path: Path, choice: Choice) -> Trajectories:
     """Reads the arrays at the top of an HDF5 file."""
     import h5py
 
+    require_readable(path)
     with opened_by_library(path, "hdf5"):
         file = h5py.File(path)
     with file:

@@ -11,6 +11,7 @@ from nke.errors import InputError
 from nke.files.arrays import require_own_data
 from nke.files.checks import as_lengths, as_trajectories, opened_by_library
 from nke.files.columns import TIME_NAMES, TRAJECTORY_NAMES, Choice
+from nke.files.probe import require_readable
 from nke.files.sizes import require_plausible
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def _require_own_data(path: Path) -> None:
     """Refuses a netCDF file whose arrays lie in other files."""
     import h5py
 
+    require_readable(path)
     with opened_by_library(path, "netcdf"):
         file = h5py.File(path)
     with file:

@@ -93,7 +93,15 @@ class Checkpoint:
         shapes = [(leaf.shape, leaf.dtype) for leaf in map(np.asarray, leaves)]
         if [None if array is None else (array.shape, array.dtype) for array in saved] != shapes:
             raise DamagedFileError(f"{path} is damaged: its arrays are not those of this stage; {AFRESH}")
-        return jax.tree.unflatten(structure, map(jnp.asarray, saved)), json.loads(header["progress"])
+        try:
+            progress = json.loads(header["progress"])
+        except (KeyError, ValueError, RecursionError) as error:
+            raise DamagedFileError(
+                f"{path} is damaged: it does not tell how far the stage has come; {AFRESH}"
+            ) from error
+        if not isinstance(progress, dict):
+            raise DamagedFileError(f"{path} is damaged: it does not tell how far the stage has come; {AFRESH}")
+        return jax.tree.unflatten(structure, map(jnp.asarray, saved)), progress
 
     def _path(self, stage: str) -> Path:
         """Names hold only characters that every file system takes."""
