@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nke
-from nke.errors import InputError
+from nke.errors import DamagedFileError, InputError
 from nke.fitting import FitResult
-from nke.model.storage import write
+from nke.model.storage import load_with_history, write
 from quick_fits import QUICK, double_well, ornstein_uhlenbeck_in_units
 
 
@@ -46,6 +46,33 @@ class TestFile:
             assert (again.history[stage].best, again.history[stage].kind) == (curve.best, curve.kind)
             for side in ("steps", "train", "held_out"):
                 np.testing.assert_array_equal(getattr(again.history[stage], side), getattr(curve, side))
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            "",
+            "null",
+            "[" * 100_000,
+            {"history": None},
+            {"decisions": [{"question": 1, "answer": "", "evidence": {}, "rule": ""}]},
+            {"decisions": [{"question": "", "answer": "", "evidence": "x", "rule": ""}]},
+            {"equation": {"names": ["x"]}},
+            {"form": {"noise": 1}},
+            {"form": {"noise": "constant", "more": 1}},
+            {"score": {"value": "1", "error": 0.1}},
+            {"rules": {"most_degree": "3"}},
+            {"diagnosis": {"findings": [{"check": "no such check"}]}},
+            {"history": {"likelihood": {"steps": [[1]], "train": [1], "held_out": [1], "best": 0, "kind": "training"}}},
+        ],
+    )
+    def test_a_history_that_is_none(self, linear_fit, tmp_path, odd):
+        linear_fit.save(tmp_path / "law.nke")
+        told = json.loads(load_with_history(tmp_path / "law.nke")[1])
+        history = odd if isinstance(odd, str) else json.dumps(told | odd)
+        write(linear_fit.model, tmp_path / "law.nke", history)
+        with pytest.raises(DamagedFileError, match=r"law\.nke cannot be read: how its model came about"):
+            FitResult.load(tmp_path / "law.nke")
+        assert nke.load(tmp_path / "law.nke").names == linear_fit.model.names
 
     def test_a_model_saved_alone_has_no_history(self, linear_fit, tmp_path):
         linear_fit.model.save(tmp_path / "law.nke")

@@ -22,8 +22,9 @@ from safetensors.numpy import save_file
 import nke
 from nke.data import Coordinates
 from nke.errors import DamagedFileError, InputError, InputTypeError
+from nke.files.sealed import Sealed, pack
 from nke.model import Model, load
-from nke.model.storage import digest
+from nke.model.storage import digest_before_7
 from nke.operators import (
     Advection,
     ConstantFactor,
@@ -186,7 +187,7 @@ class TestFile:
     def test_header_is_json_with_versions_and_configuration(self, payload):
         metadata = header_of(payload)["__metadata__"]
         assert metadata["format"] == "nke-model"
-        assert metadata["format_version"] == "6"
+        assert metadata["format_version"] == "7"
         assert metadata["nke_version"] == version("nke")
         config = json.loads(metadata["config"])
         assert config["names"] == ["höhe", 'a "quoted" name']
@@ -212,7 +213,7 @@ class TestFile:
         assert config.pop("transforms") == [{"kind": "plain"}] * 2
         metadata |= {"format_version": "5", "config": json.dumps(config)}
         del metadata["digest"]
-        metadata["digest"] = digest(metadata, tensors)
+        metadata["digest"] = digest_before_7(metadata, tensors)
         (tmp_path / "older.nke").write_bytes(pack_tensors(tensors, metadata))
         assert outputs(load(tmp_path / "older.nke")) == outputs(make_model())
 
@@ -287,10 +288,10 @@ class TestRefusals:
         )
         refused(pack_tensors(tensors, metadata), "digest", DamagedFileError)
 
-    @pytest.mark.parametrize("format_version", ["3", "0", "5.0", "7", ""])
+    @pytest.mark.parametrize("format_version", ["3", "0", "5.0", "8", ""])
     def test_other_format_version(self, payload, refused, format_version):
         metadata = header_of(payload)["__metadata__"] | {"format_version": format_version, "nke_version": "9.9"}
-        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads formats 4, 5 and 6")
+        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads formats 4, 5, 6 and 7")
 
     @pytest.mark.parametrize(
         ("path", "value", "error", "reason"),
@@ -299,10 +300,32 @@ class TestRefusals:
             (("generator", "diffusion", "kind"), "strang", InputError, "expected a diffusion factor of kind"),
             (("generator", "jump", "law", "kind"), "", InputError, "expected a finite-time jump law of kind"),
             (("rule", "kind"), "Trapezoid", InputError, "expected a transition rule of kind"),
-            (("splitting", "kind"), ["strang"], DamagedFileError, "header is not valid"),
-            (("generator", "drift", "width"), None, DamagedFileError, "header is not valid"),
+            (("splitting", "kind"), ["strang"], DamagedFileError, "splitting.kind as a text"),
+            (("generator", "drift", "width"), None, DamagedFileError, "drift.width as a whole number"),
             (("generator", "drift", "width"), 6, DamagedFileError, "expected an array of shape"),
-            (("generator", "drift", "degree"), "1", DamagedFileError, "header is not valid"),
+            (("generator", "drift", "width"), 2147483648, DamagedFileError, "whole number from 1 to"),
+            (("generator", "drift", "degree"), "1", DamagedFileError, "drift.degree as a whole number"),
+            (("generator", "drift", "degree"), True, DamagedFileError, "drift.degree as a whole number"),
+            (("generator", "drift", "degree"), 300000, DamagedFileError, "whole number from 0 to"),
+            (("generator", "drift", "degree"), 60, DamagedFileError, "expected an array of shape"),
+            (("generator", "drift", "depth"), 3000, DamagedFileError, "whole number from 0 to"),
+            (("generator", "drift", "depth"), 2, DamagedFileError, "there is none called"),
+            (("generator", "drift", "depth"), 0, DamagedFileError, "there is one called"),
+            (("generator", "drift", "pairs"), [[0, 1]], DamagedFileError, "pairs of columns"),
+            (("generator", "drift", "more"), 1, DamagedFileError, "no entry 'more'"),
+            (("generator", "flow_steps"), None, DamagedFileError, "flow_steps as a whole number"),
+            (("generator", "jump", "law", "components"), 10**12, DamagedFileError, "whole number from 1 to"),
+            (("generator", "jump", "step"), -0.1, DamagedFileError, "positive finite number"),
+            (("generator", "constraint"), [], DamagedFileError, "constraint as an object"),
+            (("rule", "substeps"), "", DamagedFileError, "substeps as a whole number"),
+            (("rule", "resolution"), [0.1], DamagedFileError, "list of 2 finite numbers"),
+            (("names",), {"a": 1}, DamagedFileError, "names as a list of texts"),
+            (("names",), ["a"], DamagedFileError, "expected 1 units"),
+            (("names",), ["a", "\ud800"], DamagedFileError, "names as a list of texts"),
+            (("step",), "0.1", DamagedFileError, "step as a positive finite number"),
+            (("step",), 1e999, DamagedFileError, "no JSON"),
+            (("transforms",), [{"kind": "logit", "lower": 1, "upper": 0}] * 2, DamagedFileError, "bounds in order"),
+            (("borders",), [[1, 0], [None, None]], DamagedFileError, "borders as a list of 2 pairs"),
         ],
     )
     def test_a_header_that_asks_for_something_else(self, payload, refused, path, value, error, reason):
@@ -313,9 +336,51 @@ class TestRefusals:
         for name in path[:-1]:
             part = part[name]
         part[path[-1]] = value
-        metadata = {name: text for name, text in metadata.items() if name != "digest"} | {"config": json.dumps(config)}
-        metadata["digest"] = digest(metadata, tensors)
-        refused(pack_tensors(tensors, metadata), reason, error)
+        refused(pack(metadata | {"config": json.dumps(config)}, tensors), reason, error)
+
+    @pytest.mark.parametrize("config", ["", "null", "[]", "{}", "NaN", "[" * 100_000, '{"names": ' + "9" * 5000 + "}"])
+    def test_a_configuration_that_is_none(self, payload, refused, config):
+        metadata = header_of(payload)["__metadata__"]
+        refused(pack(metadata | {"config": config}, parse_tensors(payload)), "no JSON|expected", DamagedFileError)
+
+    @pytest.mark.parametrize("wrong", ["nan", "double", "() and (1,)", "left over", "missing", "scale"])
+    def test_arrays_that_do_not_fit(self, payload, refused, wrong):
+        metadata, tensors = header_of(payload)["__metadata__"], dict(parse_tensors(payload))
+        name = "advection.drift.scale.value"
+        if wrong == "left over":
+            tensors["more"] = np.zeros(1, np.float32)
+        elif wrong == "missing":
+            del tensors[name]
+        elif wrong == "scale":
+            tensors["coordinates.scale"] = np.array([1.0, 0.0])
+        else:
+            odd = {"nan": tensors[name] * np.nan, "double": np.float64(tensors[name])}
+            tensors[name] = odd.get(wrong, tensors[name][:, None])
+        refused(pack(metadata, tensors), "expected", DamagedFileError)
+
+    def test_a_number_is_no_array_of_one_number(self):
+        one, same = (pack({}, {"x": np.ones(shape)}) for shape in ((), (1,)))
+        assert Sealed(one, "one").texts["digest"] != Sealed(same, "same").texts["digest"]
+
+    def test_other_order_of_the_same_entries(self, payload, refused):
+        """The header is covered as well: one file for one content."""
+        header = header_of(payload)
+        texts = header.pop("__metadata__")
+        words = json.dumps({**header, "__metadata__": texts}, separators=(",", ":")).encode()
+        words += b" " * (-len(words) % 8)
+        refused(struct.pack("<Q", len(words)) + words + payload[header_length(payload) :], "digest")
+
+    @pytest.mark.parametrize("shape", [[10**12], [2**62, 4], [0, 10**30], [1] * 60, [-1], [True], "3", None])
+    def test_sizes_that_the_file_cannot_have(self, refused, shape):
+        """No memory is taken for what a header claims."""
+        entry = {"dtype": "F32", "shape": shape, "data_offsets": [0, 4]}
+        words = json.dumps({"__metadata__": {"format": "nke-model", "format_version": "7"}, "x": entry}).encode()
+        refused(struct.pack("<Q", len(words)) + words + b"\0" * 4, "damaged", DamagedFileError)
+
+    def test_a_fifo_is_refused_at_once(self, tmp_path):
+        os.mkfifo(tmp_path / "model.nke")
+        with pytest.raises(InputError, match="FIFO"):
+            load(tmp_path / "model.nke")
 
     def test_another_kind_of_safetensors(self, refused, tmp_path):
         save_file({"weight": np.ones(3, np.float32)}, tmp_path / "other.safetensors")
@@ -347,6 +412,22 @@ class TestRefusals:
 
 
 class TestSaving:
+    def test_same_model_same_bytes(self, saved, tmp_path):
+        for path, model in saved.items():
+            model.save(tmp_path / "again.nke")
+            load(path).save(tmp_path / "loaded.nke")
+            assert (tmp_path / "again.nke").read_bytes() == path.read_bytes()
+            assert (tmp_path / "loaded.nke").read_bytes() == path.read_bytes()
+
+    def test_what_could_not_be_read_back_is_not_written(self, tmp_path):
+        model = make_model()
+        drift = eqx.tree_at(lambda n: n.body.skip.bias, model.generator.advection.drift, jnp.array([jnp.nan, 0.0]))
+        generator = eqx.tree_at(lambda g: g.advection.drift, model.generator, drift)
+        broken = Model(generator, model.coordinates, model.step, model.names, model.units)
+        with pytest.raises(InputError, match=r"cannot be saved in .*skip\.bias, but some are NaN"):
+            broken.save(tmp_path / "model.nke")
+        assert list(tmp_path.iterdir()) == []
+
     @pytest.mark.parametrize("function", ["replace", "fsync"])
     def test_a_failure_leaves_the_old_file(self, tmp_path, monkeypatch, function):
         path = tmp_path / "model.nke"

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nke.cli.options import AsJson, DataFile, Seed, reads_data
+from nke.cli.options import MOST, AsJson, DataFile, Seed, reads_data
 from nke.cli.output import load_data, note, say
 from nke.errors import InputError
+from nke.files.atomic import require_writable
+from nke.files.regular import require_regular
 
 if TYPE_CHECKING:
     from nke.data import Trajectories
@@ -67,7 +69,10 @@ def fit(
     training_steps: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Training steps of networks; by default set by the amount of data.", show_default=False
+            min=1,
+            max=MOST,
+            help="Training steps of networks; by default set by the amount of data.",
+            show_default=False,
         ),
     ] = None,
     checkpoint: Annotated[
@@ -98,6 +103,7 @@ def fit(
     if known and method != "likelihood":
         raise typer.BadParameter("expected --kinetic, --invariant and --networks only with --method likelihood")
     columns_known = known_columns(positive, periodic, bounds)
+    require_regular(data)
     output = data.with_suffix(".nke") if output is None else output
     _require_folder(output)
     recorded = load_data(data, columns)
@@ -123,6 +129,7 @@ def _require_folder(output: Path) -> None:
         raise InputError(f"expected an existing folder for {output}, but {output.parent} is none; create it first")
     if output.is_dir():
         raise InputError(f"expected a file name for the output, but {output} is a folder; add a name to it")
+    require_writable(output)
 
 
 def known_structure(kinetic: str | None, invariant: str | None) -> dict[str, Any]:

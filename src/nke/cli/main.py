@@ -14,12 +14,15 @@ from nke.cli.cache import use_compilation_cache
 from nke.cli.evaluate import evaluate
 from nke.cli.fit import fit
 from nke.cli.info import info
-from nke.cli.options import Seed
+from nke.cli.options import MOST, Seed
 from nke.cli.output import note
 from nke.cli.plot import plot
 from nke.cli.sample import sample
 from nke.cli.simulate import simulate
 from nke.errors import NkeError
+
+# What every error of usage is: a class of click, which typer has within itself since 0.20.
+WrongUsage: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 class Commands(TyperGroup):
@@ -29,6 +32,22 @@ class Commands(TyperGroup):
     After an interruption ``ctx.obj``, if there is one, ends the process at once: torn down in the midst of their work,
     compiled libraries may crash.
     """
+
+    def main(self, *arguments: Any, standalone_mode: bool = True, **options: Any) -> Any:
+        """Runs the command line; wrong usage is told in one line, as everything else."""
+        if not standalone_mode:
+            return super().main(*arguments, standalone_mode=False, **options)
+        try:
+            code = super().main(*arguments, standalone_mode=False, **options)
+        except WrongUsage as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                error.show()
+            else:
+                where = getattr(getattr(error, "ctx", None), "command_path", "nke")
+                words = " ".join(error.format_message().split()).rstrip(".")
+                typer.echo(f"nke: {words}; see {where} --help", err=True)
+            sys.exit(error.exit_code)
+        sys.exit(code or 0)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a command; warnings become notes, errors of the user one line."""
@@ -66,7 +85,7 @@ def options(
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="The figure to write.")] = Path("nke-demo.png"),
-    trajectories: Annotated[int, typer.Option(min=64, help="Number of trajectories to learn from.")] = 1024,
+    trajectories: Annotated[int, typer.Option(min=64, max=MOST, help="Number of trajectories to learn from.")] = 1024,
     seed: Seed = 0,
 ) -> None:
     """Learn a double well with jumps from simulated trajectories and show the result beside the truth.
@@ -85,7 +104,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Small budget, one seed: does everything run?")] = False,
     systems: Annotated[str | None, typer.Option(help="Names separated by commas; the paper's by default.")] = None,
     methods: Annotated[str | None, typer.Option(help="Names separated by commas; all by default.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; 5, or 1 with --quick.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of seeds; 5, or 1 with --quick.")] = None,
     jobs: Annotated[int, typer.Option(help="Cells to run in parallel; -1: one for each core.")] = -1,
     backend: Annotated[str, typer.Option(help="joblib (this machine) or dask (a cluster).")] = "joblib",
     scheduler: Annotated[str | None, typer.Option(help="Address of the Dask scheduler, tcp://host:8786.")] = None,

@@ -1,6 +1,7 @@
 """Arguments and options that several commands share."""
 
 import inspect
+import math
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -21,18 +22,28 @@ OutputFile = Annotated[
 Seed = Annotated[
     int, typer.Option(min=0, max=2**62, help="Seed of the random numbers; the same seed gives the same result.")
 ]
+MOST = 10**9  # of anything that is counted on the command line: more fits no memory
+
+
+def positive(value: float | None) -> float | None:
+    """Refuses a time that is not positive and finite, as wrong usage."""
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise typer.BadParameter(f"expected a positive finite number, but got {value:g}")
+    return value
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
-def _column(help: str, *names: str) -> Any:
-    return typer.Option(*names, help=help, show_default=False, rich_help_panel="Layout of the data")
+def _column(help: str, *names: str, **checks: Any) -> Any:
+    return typer.Option(*names, help=help, show_default=False, rich_help_panel="Layout of the data", **checks)
 
 
 _COLUMNS = {
     "trajectory": Annotated[str | None, _column("Column that tells trajectories apart; by default found by its name.")],
     "time": Annotated[str | None, _column("Column of times; by default found by its name.")],
     "states": Annotated[str | None, _column("Columns of states, separated by commas; by default all others.")],
-    "step": Annotated[float | None, _column("Time between rows, where no times were recorded.")],
+    "step": Annotated[float | None, _column("Time between rows, where no times were recorded.", callback=positive)],
     "wide": Annotated[
         bool | None,
         _column("Whether each trajectory is a column of its own; by default the headings tell.", "--wide/--long"),

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nke.cli.options import AsJson, ModelFile, OutputFile, Seed, reads_data
+from nke.cli.options import MOST, AsJson, ModelFile, OutputFile, Seed, positive, reads_data
 from nke.cli.output import load_data, load_result, say
 from nke.cli.times import recording_times
 
@@ -20,11 +20,15 @@ def sample(
     start: Annotated[
         str | None, typer.Option(help="Initial state, numbers separated by commas.", show_default=False)
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Time from start to end.", show_default=False)] = None,
-    interval: Annotated[
-        float | None, typer.Option(help="Time between records; by default the model's step.", show_default=False)
+    duration: Annotated[
+        float | None,
+        typer.Option(help="Time from start to end.", callback=positive, show_default=False),
     ] = None,
-    paths: Annotated[int, typer.Option(min=1, help="Number of paths, with --start.")] = 100,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Time between records; by default the model's step.", callback=positive, show_default=False),
+    ] = None,
+    paths: Annotated[int, typer.Option(min=1, max=MOST, help="Number of paths, with --start.")] = 100,
     seed: Seed = 0,
     as_json: AsJson = False,
     *,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nke.cli.options import AsJson, OutputFile, Seed
+from nke.cli.options import MOST, AsJson, OutputFile, Seed, positive
 from nke.cli.output import say
 from nke.cli.times import recording_times
 
@@ -44,12 +44,14 @@ def simulate(
         ),
     ],
     output: OutputFile,
-    trajectories: Annotated[int, typer.Option(min=1, help="Number of trajectories.")] = 256,
+    trajectories: Annotated[int, typer.Option(min=1, max=MOST, help="Number of trajectories.")] = 256,
     duration: Annotated[
-        float | None, typer.Option(help="Time from start to end; the system has a default.", show_default=False)
+        float | None,
+        typer.Option(help="Time from start to end; the system has a default.", callback=positive, show_default=False),
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(help="Time between records; the system has a default.", show_default=False)
+        float | None,
+        typer.Option(help="Time between records; the system has a default.", callback=positive, show_default=False),
     ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Parameter of the system; may be repeated.")

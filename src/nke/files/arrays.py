@@ -1,18 +1,21 @@
 """Files of arrays: npz, npy and hdf5. Ragged trajectories lie end to end, with their lengths beside them."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nke.data import Trajectories
-from nke.errors import InputError
+from nke.errors import DamagedFileError, InputError
 from nke.files.checks import as_lengths, as_trajectories, opened_by_library
 from nke.files.columns import TIME_NAMES, Choice
 from nke.files.frame import from_table
 from nke.files.labels import split_time_heading
 from nke.files.long import long_table
+from nke.files.probe import require_readable
+from nke.files.sizes import require_plausible
 from nke.files.table import Table
 
 STATE_NAMES = ["states", "state", "x", "data", "trajectories", "arr_0"]
@@ -58,12 +61,20 @@ def from_arrays(arrays: Mapping[str, Any], choice: Choice, where: str) -> Trajec
     return as_trajectories(where, states, times, names, units, str(arrays.get("unit_of_time", unit)))
 
 
+def _is_something_else(key: str) -> bool:
+    """Whether an array is known by its name to hold no states: times are never read as states."""
+    name = split_time_heading(key)[0].lower()
+    return name in TIME_NAMES or key.lower() in (*TIME_NAMES, "lengths", "names", "units", "unit_of_time")
+
+
 def _key(arrays: Mapping[str, Any], told: str | None, usual: list[str], role: str, where: str) -> str:
     """Finds the name of an array: as told, by its usual names, or because it is the only one."""
     keys = {key.lower(): key for key in arrays}
     found = told if told in arrays else None if told else next((keys[k] for k in usual if k in keys), None)
-    if found is None and told is None and role == "states" and len(keys) == 1:
-        return next(iter(arrays))
+    if found is None and told is None and role == "states":
+        others = [key for key in arrays if not _is_something_else(key)]
+        if len(others) == 1:
+            return others[0]
     if found is None:
         advice = ", or give the time between rows with step= (--step)" if role == "time" else ""
         raise InputError(
@@ -73,11 +84,58 @@ def _key(arrays: Mapping[str, Any], told: str | None, usual: list[str], role: st
     return found
 
 
+class LazyArrays(Mapping[str, Any]):
+    """Arrays in a file by name, each read when it is asked for: what nobody needs is not unpacked.
+
+    Args:
+        names: Of the arrays.
+        read: Reads the array of a name.
+    """
+
+    def __init__(self, names: Iterable[str], read: Callable[[str], Any]):
+        self._names, self._read = list(names), read
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._read(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 def read_npz(path: Path, choice: Choice) -> Trajectories:
     """Reads an archive of arrays."""
-    with opened_by_library(path, "npz"), np.load(path, allow_pickle=False) as file:
-        arrays = {key: file[key] for key in file.files}
-    return from_arrays(arrays, choice, str(path))
+
+    def read(name: str) -> Any:
+        with opened_by_library(path, "npz"):
+            _require_honest_member(path, file, name)
+            return file[name]
+
+    with opened_by_library(path, "npz"):
+        file = np.load(path, allow_pickle=False)
+    with file:
+        return from_arrays(LazyArrays(file.files, read), choice, str(path))
+
+
+def _require_honest_member(path: Path, file: Any, name: str) -> None:
+    """Refuses an array of an archive that claims more numbers than there are."""
+    member = file.zip.getinfo(f"{name}.npy" if f"{name}.npy" in file.zip.namelist() else name)
+    require_plausible(path, member.file_size, f"the array {name!r}")
+    with file.zip.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = header(stream)
+    if math.prod(shape) * max(dtype.itemsize, 1) > member.file_size:
+        raise DamagedFileError(
+            f"{path} is damaged: the array {name!r} claims more numbers than there are; get a fresh copy"
+        )
 
 
 def write_npz(data: Trajectories, path: Path) -> None:
@@ -89,7 +147,8 @@ def write_npz(data: Trajectories, path: Path) -> None:
 def read_npy(path: Path, choice: Choice) -> Trajectories:
     """Reads a table with named fields, or the bare states with a step."""
     with opened_by_library(path, "npy"):
-        array = np.load(path, allow_pickle=False)
+        # Mapped first: a file shorter than its header claims is found before memory is taken.
+        array = np.array(np.load(path, mmap_mode="r", allow_pickle=False))
     if array.dtype.names is None:
         return from_arrays({"states": array}, choice, str(path))
     columns = [array[name] for name in array.dtype.names]
@@ -112,12 +171,61 @@ def read_hdf5(path: Path, choice: Choice) -> Trajectories:
     """Reads the arrays at the top of an HDF5 file."""
     import h5py
 
-    arrays = {}
-    with opened_by_library(path, "hdf5"), h5py.File(path) as file:
-        for key, item in file.items():
-            if isinstance(item, h5py.Dataset):
-                arrays[key] = item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
-    return from_arrays(arrays, choice, str(path))
+    require_readable(path)
+    with opened_by_library(path, "hdf5"):
+        file = h5py.File(path)
+    with file:
+        with opened_by_library(path, "hdf5"):
+            names = [name for name in file if _is_array(file, name)]
+        return from_arrays(LazyArrays(names, lambda name: _hdf5_array(path, file, name)), choice, str(path))
+
+
+def _is_array(file: Any, name: str) -> bool:
+    """Whether a name stands for an array; a link that leads nowhere does, so that whoever needs it is told."""
+    import h5py
+
+    try:
+        return file.get(name, getclass=True) is h5py.Dataset
+    except (KeyError, RuntimeError, OSError):  # as the version of HDF5 has it
+        return True
+
+
+def _hdf5_array(path: Path, file: Any, name: str) -> Any:
+    import h5py
+
+    require_own_data(path, file, name)
+    with opened_by_library(path, "hdf5"):
+        item = file[name]
+        require_plausible(path, item.size * max(item.dtype.itemsize, 1), f"the array {name!r}")
+        return item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
+
+
+def require_own_data(path: Path, file: Any, name: str) -> None:
+    """Refuses data of an HDF5 file that lie in other files, which may be any file of the user.
+
+    Args:
+        path: The file.
+        file: The open file.
+        name: Of an array in it.
+
+    Raises:
+        InputError: If the array is a link to nothing or to another file, or its numbers are in other files.
+    """
+    import h5py
+
+    with opened_by_library(path, "hdf5"):
+        link = file.get(name, getlink=True)
+        item = None if isinstance(link, h5py.ExternalLink) else file.get(name)
+        elsewhere = isinstance(link, h5py.ExternalLink)
+        if isinstance(item, h5py.Dataset):
+            virtual = item.is_virtual and any(source.file_name != "." for source in item.virtual_sources())
+            elsewhere = bool(item.external) or virtual
+    if elsewhere:
+        raise InputError(
+            f"{path}: expected the numbers of {name!r} in the file, but they are in another one; copy them into it"
+        )
+    if item is None:
+        raise InputError(f"{path}: expected an array {name!r}, but it is a link to nothing; get a fresh copy")
 
 
 def write_hdf5(data: Trajectories, path: Path) -> None:

@@ -19,7 +19,7 @@ def opened_by_library(path: Path, kind: str) -> Iterator[None]:
     """
     try:
         yield
-    except MemoryError:
+    except (MemoryError, NkeError):
         raise
     except Exception as error:
         raise DamagedFileError(

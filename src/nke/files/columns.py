@@ -62,7 +62,9 @@ def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
         ignored = clock if time is None else None
         states = tuple(i for i, name in enumerate(names) if i not in taken and i != ignored and name)
     else:
-        states = tuple(_named(names, name, "states", where) for name in choice.states)
+        at = {name: i for i, name in reversed(list(enumerate(names)))}
+        named = [(name, at.get(split_heading(name)[0])) for name in choice.states]
+        states = tuple(_named(names, name, "states", where) if i is None else i for name, i in named)
     if not states:
         raise InputError(f"{where}: expected columns of states besides {_listed(names)}; there are none")
     return Columns(trajectory, time, states)
@@ -93,10 +95,11 @@ def _named(names: list[str], told: str, role: str, where: str) -> int:
 
 
 def _refuse_duplicates(names: list[str], where: str) -> None:
+    first: dict[str, int] = {}
     for i, name in enumerate(names):
-        if name and name in names[:i]:
+        if name and first.setdefault(name, i) < i:
             raise InputError(
-                f"{where}: expected different names, but columns {names.index(name) + 1} and {i + 1} are both "
+                f"{where}: expected different names, but columns {first[name] + 1} and {i + 1} are both "
                 f"called {name!r}; rename one"
             )
 

@@ -8,8 +8,11 @@ import numpy as np
 
 from nke.data import Trajectories
 from nke.errors import InputError
+from nke.files.arrays import require_own_data
 from nke.files.checks import as_lengths, as_trajectories, opened_by_library
 from nke.files.columns import TIME_NAMES, TRAJECTORY_NAMES, Choice
+from nke.files.probe import require_readable
+from nke.files.sizes import require_plausible
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,6 +71,8 @@ def from_xarray(source: "xr.Dataset | xr.DataArray", choice: Choice, where: str 
     times, unit = _times(source, choice, trajectory, time, where)
     if "length" in source and trajectory is not None:
         kept = as_lengths(where, source["length"], source.sizes[time])
+        if len(kept) != len(states):
+            raise InputError(f"{where}: expected a length for each of {len(states)} trajectories, but got {len(kept)}")
         states = [part[:rows] for part, rows in zip(states, kept, strict=True)]
         times = [part[:rows] for part, rows in zip(times, kept, strict=True)] if np.ndim(times) == 2 else times
     return as_trajectories(where, states, times, names, units, unit)
@@ -134,9 +139,41 @@ def read_netcdf(path: Path, choice: Choice) -> Trajectories:
     """Reads a netCDF file."""
     import xarray as xr
 
+    with path.open("rb") as file:
+        if file.read(4) == b"\x89HDF":
+            _require_own_data(path)
     with opened_by_library(path, "netcdf"), xr.open_dataset(path) as source:
-        loaded = source.load()
+        loaded = _needed(path, source, choice).load()
     return from_xarray(loaded, choice, str(path))
+
+
+def _require_own_data(path: Path) -> None:
+    """Refuses a netCDF file whose arrays lie in other files."""
+    import h5py
+
+    require_readable(path)
+    with opened_by_library(path, "netcdf"):
+        file = h5py.File(path)
+    with file:
+        with opened_by_library(path, "netcdf"):
+            names = list(file)
+        for name in names:
+            require_own_data(path, file, name)
+
+
+def _needed(path: Path, source: "xr.Dataset", choice: Choice) -> "xr.Dataset":
+    """The variables that trajectories are made of, none larger than the file can hold."""
+    time = _dimension(source, choice.time, TIME_NAMES)
+    states = [str(name) for name in choice.states or ()]
+    unused = [
+        name
+        for name, array in source.data_vars.items()
+        if name not in ("times", "length") and (time not in array.dims or (states and name not in states))
+    ]
+    kept = source.drop_vars(unused)
+    for name, array in kept.variables.items():
+        require_plausible(path, array.nbytes, f"the variable {name!r}")
+    return kept
 
 
 def write_netcdf(data: Trajectories, path: Path) -> None:
@@ -148,11 +185,20 @@ def read_zarr(path: Path, choice: Choice) -> Trajectories:
     """Reads a zarr store."""
     import xarray as xr
 
+    _require_no_pickles(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on consolidated metadata and the type of text
         with opened_by_library(path, "zarr"), xr.open_zarr(path, chunks=None) as source:
-            loaded = source.load()
+            loaded = _needed(path, source, choice).load()
     return from_xarray(loaded, choice, str(path))
+
+
+def _require_no_pickles(path: Path) -> None:
+    """Refuses a store whose arrays are pickled: reading these would run what is in them."""
+    for name in ("zarr.json", ".zarray", ".zmetadata"):
+        for part in path.rglob(name):
+            if b"pickle" in part.read_bytes():
+                raise InputError(f"{path}: expected arrays of numbers, but {part} tells of pickles, which are not read")
 
 
 def write_zarr(data: Trajectories, path: Path) -> None:

@@ -1,18 +1,16 @@
 """``nke.read`` and ``nke.write``: trajectories from and to files of every kind, told apart by content and ending."""
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nke.data import Trajectories
 from nke.errors import DamagedFileError, InputError, InputTypeError, MissingPackageError
-from nke.files.atomic import whole_file
+from nke.files.atomic import require_writable, whole_file, whole_folder
 from nke.files.columns import Choice
+from nke.files.regular import require_regular
 from nke.progress import ProgressOption, progress_bar
 
 # The module that reads and writes each format, and the package that must be installed for it beyond pandas.
@@ -137,12 +135,15 @@ def write(data: Trajectories, path: str | os.PathLike, *, wide: bool = False, pr
 
 
 def writer_for(path: Path) -> tuple[str, Callable[..., None]]:
-    """Returns the format that the ending asks for and its writer; refuses what could not be written."""
+    """Returns the format that the ending asks for and its writer; refuses, and tries, what could not be written."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
         raise InputError(f"expected a path that ends in one of {', '.join(ENDINGS)}, but got {str(path)!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"expected an existing folder for {path}, but {path.parent} is none; create it first")
+    if kind == "zarr" and path.exists() and not _is_store(path):
+        raise FileExistsError(f"{path} is there and is no zarr store; choose another name")
+    require_writable(path, is_folder=kind == "zarr")
     return kind, _function("write", kind, path)
 
 
@@ -159,6 +160,7 @@ def _kind(path: Path) -> str:
         if _is_store(path):
             return "zarr"
         raise IsADirectoryError(f"{path} is a folder and not a zarr store; name a file in it")
+    require_regular(path)
     with path.open("rb") as file:
         head = file.read(4096)
     if not head.strip():
@@ -197,18 +199,3 @@ def _function(verb: str, kind: str, path: Path) -> Callable[..., Any]:
                 f"{path}: {kind} files need {needed}; install it with: pip install 'nke[files]'"
             ) from error
     return getattr(import_module(f"nke.files.{module}"), f"{verb}_{kind}")
-
-
-@contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
-    """Does for a folder what ``whole_file`` does; refuses to replace one that is no zarr store."""
-    if path.exists() and not _is_store(path):
-        raise FileExistsError(f"{path} is there and is no zarr store; choose another name")
-    parent = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    try:
-        yield parent / "new"
-        if path.exists():
-            os.replace(path, parent / "old")
-        os.replace(parent / "new", path)
-    finally:
-        shutil.rmtree(parent, ignore_errors=True)

@@ -63,9 +63,20 @@ class Table:
         """Reads times, their unit and a note; dates become seconds since the first."""
         dates = _dates(self.columns[column])
         if dates is None:
+            self._refuse_bad_date(column)
             return self.numbers(column), split_time_heading(self.headings[column])[1], ()
         seconds = (dates - dates.min()) / np.timedelta64(1, "s")
         return np.asarray(seconds, np.float64), "s", (f"dates are read as seconds since {dates.min()}",)
+
+    def _refuse_bad_date(self, column: int) -> None:
+        """Blames the one bad date of a column of dates, not the good ones before it."""
+        cells = np.asarray(self.columns[column])
+        row = None if cells.dtype.kind in "fiub" else _bad_date(cells)
+        if row is not None and not _is_number(cells[row]):
+            raise InputError(
+                f"{self.place(row, column)}: expected a date as in the other rows, but got {str(cells[row])[:40]!r}; "
+                "correct it, or leave the cell empty for a row that was not observed"
+            )
 
     def in_order(
         self,
@@ -109,6 +120,14 @@ def not_a_number(place: str, cell: Any) -> InputError:
     )
 
 
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
 def _dates(cells: Any) -> Any:
     """Reads time stamps where a column holds dates; otherwise None."""
     import pandas as pd
@@ -122,3 +141,12 @@ def _dates(cells: Any) -> Any:
         return pd.to_datetime(cells, format="ISO8601", utc=True).dt.tz_localize(None)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _bad_date(cells: Any) -> int | None:
+    """The first cell that is no date among cells of which most are."""
+    import pandas as pd
+
+    read = pd.to_datetime(pd.Series(cells), format="ISO8601", utc=True, errors="coerce")
+    wrong = np.flatnonzero(read.isna() & ~pd.isna(pd.Series(cells)))
+    return int(wrong[0]) if 0 < len(wrong) < len(cells) / 2 else None

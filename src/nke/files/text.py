@@ -114,10 +114,11 @@ def _layout(path: Path, choice: Choice) -> Layout:
     comments, first, second = _first_lines(path)
     if first is None:
         raise InputError(f"{path} has no rows; expected a header line, such as trajectory,time,x, and rows below it")
-    delimiter = _delimiter(path, first, choice)
+    delimiter = _delimiter(path, first, choice, len(comments) + 1)
     cells, skipped, header = _split(first, delimiter), len(comments) + 1, True
     if _all_numbers(cells, choice.decimal):  # as numpy.savetxt writes it, the header may be a comment
-        named = _split(comments[-1].lstrip("# "), delimiter) if comments else []
+        told = [comment for comment in comments if comment.strip()]
+        named = _split(told[-1].lstrip("# "), delimiter) if told else []
         if len(named) != len(cells):
             raise InputError(
                 f"{path}, line {skipped}: expected a header with the names of the columns, but got numbers; "
@@ -130,18 +131,18 @@ def _layout(path: Path, choice: Choice) -> Layout:
 
 
 def _first_lines(path: Path) -> tuple[list[str], str | None, str | None]:
-    """Returns the leading lines that begin with #, and the two lines after them."""
+    """Returns the leading lines that are empty or begin with #, and the two lines after them."""
     comments: list[str] = []
     with path.open(encoding="utf-8-sig", newline=None) as file:
         for line in file:
-            if not line.startswith("#"):
+            if line.strip() and not line.startswith("#"):
                 rest = (other for other in file if other.strip())
                 return comments, line.rstrip("\n"), next(rest, None)
             comments.append(line.rstrip("\n"))
     return comments, None, None
 
 
-def _delimiter(path: Path, line: str, choice: Choice) -> str:
+def _delimiter(path: Path, line: str, choice: Choice, number: int) -> str:
     """Takes the delimiter as told or by the ending; where neither says it, by the first line."""
     told = choice.delimiter if choice.delimiter is not None else {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
     looks = next((d for d in ("\t", ",", ";", "|", WHITESPACE) if d in line.strip()), ",")
@@ -153,8 +154,8 @@ def _delimiter(path: Path, line: str, choice: Choice) -> str:
     if len(_split(line, told)) == 1 and looks != told and len(_split(line, looks)) > 1:
         name = {"\t": "tab", " ": "space"}.get(looks, looks)
         raise InputError(
-            f"{path}, line 1: expected columns separated by {told!r}, but the line looks separated by {looks!r}; "
-            f"pass delimiter={name!r} (--delimiter '{name}')"
+            f"{path}, line {number}: expected columns separated by {told!r}, but the line looks separated by "
+            f"{looks!r}; pass delimiter={name!r} (--delimiter '{name}')"
         )
     return told
 

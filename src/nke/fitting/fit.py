@@ -20,6 +20,7 @@ from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method
 from nke.fitting.recorded import recorded
 from nke.fitting.result import FitResult
+from nke.fitting.sufficiency import require_a_law, require_finite_units
 from nke.fitting.suited_coordinates import SuitedCoordinates
 from nke.fitting.training import FitRun
 from nke.progress import ProgressOption, progress_bar
@@ -93,10 +94,13 @@ def fit(
     method, step = _by_kind(given, method, step)
     data = recorded(data, step)
     method = Likelihood() if method is None else method
+    if isinstance(method, Likelihood):
+        require_a_law(data)
     # Factors of small matrices by several threads take ten times as long where other programs run beside.
     with threadpool_limits(1, "blas"):
         suited = SuitedCoordinates.of(data, method, coordinates, positive, periodic, bounds, seed)
     coordinates = suited.coordinates
+    require_finite_units(coordinates, data)
     store = None
     if checkpoint is not None:
         seen = data.transitions()

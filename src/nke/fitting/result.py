@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from nke.errors import InputError
+from nke.errors import DamagedFileError, InputError
 from nke.evaluation import Diagnosis
+from nke.fitting.conformity import conforms
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
@@ -21,6 +22,14 @@ from nke.model import Model
 from nke.model.storage import load_with_history, write
 
 Posterior = Sequence[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]
+KEPT = {  # in a file, beside the histories
+    "decisions": tuple[Decision, ...],
+    "equation": Equation | None,
+    "form": ModelForm | None,
+    "score": Estimate | None,
+    "rules": SelectionRules,
+    "diagnosis": Diagnosis | None,
+}
 
 
 @dataclass(frozen=True)
@@ -169,7 +178,7 @@ class FitResult:
             The result; history and decisions of a model that was saved alone are empty.
 
         Raises:
-            InputError: If the file is no model of nke.
+            InputError: If the file is no model of nke, or what it tells of the fit is not valid.
 
         Example:
             >>> import tempfile
@@ -181,7 +190,21 @@ class FitResult:
         model, history = load_with_history(path)
         if history is None:
             return cls(model, {}, {})
-        found = json.loads(history)
+        try:
+            result = cls._from_history(model, json.loads(history))
+            if not all(conforms(getattr(result, name), kind) for name, kind in KEPT.items()):
+                raise TypeError("a value of another type than it must be")
+            result.summary()  # what cannot be told is no history
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise DamagedFileError(
+                f"{path} cannot be read: how its model came about is not valid ({str(error)[:80]}); get a fresh copy, "
+                "or read the model alone with nke.load"
+            ) from error
+        return result
+
+    @classmethod
+    def _from_history(cls, model: Model, found: Any) -> "FitResult":
+        """The result of a model and what its file tells of it."""
         if "decided" in found:
             return cls(model, *_from_format_4(found))
         return cls(
@@ -199,6 +222,11 @@ class FitResult:
 
 def _curve(saved: Mapping[str, Any]) -> Curve:
     steps, train, held_out = (np.asarray(saved[name]) for name in ("steps", "train", "held_out"))
+    sides = (steps, train, held_out)
+    if any(side.ndim != 1 or side.dtype.kind not in "if" or len(side) != len(steps) for side in sides):
+        raise ValueError("a history of a training is no list of numbers")
+    if type(saved["best"]) is not int or not isinstance(saved["kind"], str):
+        raise TypeError("a history of a training has no best chunk or no kind")
     return Curve(steps, train, held_out, saved["best"], seconds=0.0, kind=saved["kind"])
 
 

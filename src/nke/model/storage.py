@@ -1,12 +1,12 @@
 """Models as files: safetensors with a JSON header. Nothing in a file is executed.
 
-The header names the format and its version, the version of nke, and the configuration from which the
-networks are rebuilt before their arrays are filled in. A digest over all of it guards every byte.
+The header names the format and its version, the version of nke, and the configuration from which the networks are
+rebuilt before their arrays are filled in. A digest guards every byte (``files/sealed.py``), and the configuration is
+compared with the arrays before anything is built (``model/schema.py``).
 """
 
 import hashlib
 import json
-import struct
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as parse_tensors
-from safetensors.numpy import save as pack_tensors
 
 from nke.data import Coordinates, transforms
 from nke.errors import DamagedFileError, InputError
 from nke.files.atomic import write_atomically
-from nke.model import format4
+from nke.files.regular import read_bytes
+from nke.files.sealed import Sealed, pack
+from nke.model import format4, schema
 from nke.operators import Generator
 from nke.operators.splitting import SPLITTINGS
 from nke.operators.transition_rule import RULES
@@ -30,40 +29,45 @@ if TYPE_CHECKING:
     from nke.model.model import Borders, Model
 
 FORMAT = "nke-model"
-FORMAT_VERSION = 6  # 6: columns may be transformed; format 5 is the same without
+FORMAT_VERSION = 7  # 7: the digest covers all of the file; 6: columns may be transformed; 5: they are plain
+OLDER = ("4", "5", "6")
 VERSION = version("nke")
 
 
 def write(model: "Model", path: str | Path, history: str | None = None) -> None:
     """Writes a model to a file, atomically: it appears whole, under its name, or not at all.
 
-    ``history`` tells how the model came about and is kept as it is.
+    ``history`` tells how the model came about and is kept as it is. What could not be read back is not written.
     """
-    tensors = _tensors(model)
+    tensors, config = _tensors(model), _configuration(model)
+    try:
+        schema.check(json.loads(json.dumps(config)), tensors)
+    except InputError as error:
+        raise InputError(f"this model cannot be saved in {path}, since it could not be read back: {error}") from error
     header = {
         "format": FORMAT,
         "format_version": str(FORMAT_VERSION),
         "nke_version": VERSION,
-        "config": json.dumps(_configuration(model), sort_keys=True),
+        "config": json.dumps(config, sort_keys=True),
     }
     if history is not None:
         header["history"] = history
-    header["digest"] = digest(header, tensors)
-    write_atomically(Path(path), pack_tensors(tensors, metadata=header))
+    write_atomically(Path(path), pack(header, tensors))
 
 
 def load(path: str | Path) -> "Model":
     """Reads a model from a file.
 
     Args:
-        path: A file written by ``Model.save`` or ``FitResult.save``, of format 4, 5 or 6.
+        path: A file written by ``Model.save`` or ``FitResult.save``, of format 4 or later.
 
     Returns:
         The model; it computes the same bytes as the one that was saved.
 
     Raises:
         DamagedFileError: If the file is cut short, or its content was changed.
-        InputError: If it is no model of nke, or of a format that this version does not read.
+        InputError: If it is no model of nke, or of a format that this version does not read, or its configuration and
+            its arrays do not go together.
         OSError: If it cannot be read.
 
     Example:
@@ -79,48 +83,69 @@ def load(path: str | Path) -> "Model":
 def load_with_history(path: str | Path) -> tuple["Model", str | None]:
     """The model in a file, and how it came about where the file tells it."""
     path = Path(path)
-    header, tensors = _parse(path.read_bytes(), path)
+    file = Sealed(read_bytes(path), path, "a model of nke")
+    header = file.texts
     if header.get("format") != FORMAT:
         raise InputError(f"{path} is a safetensors file but not a model of nke (no 'format: {FORMAT}' in its header)")
-    if header.get("format_version") not in ("4", "5", str(FORMAT_VERSION)):
+    if header.get("format_version") not in (*OLDER, str(FORMAT_VERSION)):
         raise InputError(
             f"{path} has model format {header.get('format_version')}, written by nke {header.get('nke_version')}; "
-            f"this is nke {VERSION}, which reads formats 4, 5 and {FORMAT_VERSION}: install the other version of nke"
+            f"this is nke {VERSION}, which reads formats {', '.join(OLDER)} and {FORMAT_VERSION}: install the other "
+            "version of nke"
         )
-    if header.pop("digest", None) != digest(header, tensors):
-        raise DamagedFileError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
+    tensors = _intact(file, path)
     try:
-        config = json.loads(header["config"])
-        if header["format_version"] == "4":
-            config, tensors = format4.translate(config), format4.translate_names(tensors)
-        return _build(config, tensors), header.get("history")
+        config = _today(_json(header.get("config", "")), header["format_version"])
+        tensors = format4.translate_names(tensors) if header["format_version"] == "4" else tensors
+        schema.check(config, tensors)
     except InputError as error:
         raise type(error)(f"{path} cannot be read: {error}") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise DamagedFileError(f"{path} is damaged: its header is not valid ({error!r}); get a fresh copy") from error
+    return _build(config, tensors), header.get("history")
 
 
-def _parse(payload: bytes, path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    """The header of a file and its arrays."""
-    try:
-        tensors = parse_tensors(payload)
-        length = struct.unpack("<Q", payload[:8])[0]
-        header = json.loads(payload[8 : 8 + length]).get("__metadata__") or {}
-    except (SafetensorError, struct.error, ValueError, KeyError, TypeError) as error:
-        raise DamagedFileError(
-            f"{path} is not a model of nke, or it is cut short or damaged ({error}); get a fresh copy of the file"
-        ) from error
-    return header, tensors
+def _intact(file: Sealed, path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file that is as it was written."""
+    if file.texts["format_version"] not in OLDER:
+        file.require_digest()
+        return file.arrays()
+    tensors, header = file.arrays(), dict(file.texts)
+    if header.pop("digest", None) != digest_before_7(header, tensors):
+        raise DamagedFileError(f"{path} is damaged: its content does not match its digest; get a fresh copy")
+    return tensors
 
 
-def digest(header: dict[str, str], tensors: dict[str, np.ndarray]) -> str:
-    """A hash over all that a file says."""
+def digest_before_7(header: dict[str, str], tensors: dict[str, np.ndarray]) -> str:
+    """The hash of files of formats 4 to 6, which takes numbers for arrays of one number."""
     hasher = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         array = np.ascontiguousarray(tensors[name])
         hasher.update(f"{name}:{array.dtype.str}:{array.shape}".encode())
         hasher.update(array.tobytes())
     return hasher.hexdigest()
+
+
+def _json(text: str) -> Any:
+    """JSON values, without those that JSON does not know."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(f"its configuration is no JSON ({str(error)[:80]})") from error
+
+
+def _today(config: Any, format_version: str) -> Any:
+    """The configuration of a file of any format in today's words."""
+    try:
+        if format_version == "4":
+            config = format4.translate(config)
+        if format_version in ("4", "5"):
+            config = {**config, "transforms": [{"kind": "plain"}] * len(config["names"])}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedFileError(f"its configuration is not one of format {format_version} ({error!r})") from error
+    return config
 
 
 def _configuration(model: "Model") -> dict[str, Any]:
@@ -140,11 +165,10 @@ def _configuration(model: "Model") -> dict[str, Any]:
 
 
 def _build(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> "Model":
-    """The model of a configuration and its arrays."""
+    """The model of a configuration and its arrays, which have been checked."""
     from nke.model.model import Model
 
-    plain = [{"kind": "plain"}] * len(config["names"])  # of files before format 6
-    columns = [transforms.from_configuration(each) for each in config.get("transforms", plain)]
+    columns = [transforms.from_configuration(each) for each in config["transforms"]]
     return Model(
         _fill(Generator.from_configuration(config["generator"], len(config["names"])), tensors),
         Coordinates(tensors["coordinates.shift"], tensors["coordinates.scale"], config["time_unit"], columns),
@@ -182,16 +206,8 @@ def _tensors(model: "Model") -> dict[str, np.ndarray]:
 def _fill(skeleton: Generator, tensors: dict[str, np.ndarray]) -> Generator:
     """The generator with the arrays of a file in their places."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(skeleton)
-    filled = [_array(tensors, _name(path), leaf) if isinstance(leaf, jax.Array) else leaf for path, leaf in leaves]
+    filled = [jnp.asarray(tensors[_name(path)]) if isinstance(leaf, jax.Array) else leaf for path, leaf in leaves]
     return jax.tree_util.tree_unflatten(structure, filled)
-
-
-def _array(tensors: dict[str, np.ndarray], name: str, place: jax.Array) -> jax.Array:
-    """The array of a name, refused if it does not fit its place."""
-    array = tensors[name]
-    if array.shape != place.shape:
-        raise DamagedFileError(f"expected an array of shape {place.shape} for {name}, but got {array.shape}")
-    return jnp.asarray(array)
 
 
 def _name(path: Any) -> str:

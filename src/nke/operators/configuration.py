@@ -23,6 +23,11 @@ class Registry:
         self.role = role
         self._classes: dict[str, Any] = {}
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The words for all kinds of this role."""
+        return tuple(self._classes)
+
     def register(self, cls: Class) -> Class:
         """Class decorator: files may name this class by its ``kind``."""
         self._classes[cls.kind] = cls

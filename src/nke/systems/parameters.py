@@ -6,6 +6,8 @@ from typing import Any
 
 from nke.errors import InputError
 
+MOST = 10**7  # coordinates or particles: more fits no memory
+
 
 def require_numbers(system: Any, *names: str, above: float = -math.inf, at_least: float = -math.inf):
     """Refuses fields that are not finite numbers in the range; stores the others as floats."""
@@ -27,8 +29,11 @@ def require_dimension(system: Any):
 def require_count(system: Any, name: str, meaning: str):
     """Refuses a field that is not a whole number ≥ 1; stores it as an int."""
     value = getattr(system, name)
-    if not isinstance(value, Integral) or value < 1:
-        raise InputError(f"expected {_label(system, name)} to be a whole number ≥ 1, but got {value!r}; pass {meaning}")
+    if not isinstance(value, Integral) or value < 1 or value > MOST:
+        limit = "≥ 1" if not isinstance(value, Integral) or value < 1 else f"≤ {MOST}"
+        raise InputError(
+            f"expected {_label(system, name)} to be a whole number {limit}, but got {value!r:.40}; pass {meaning}"
+        )
     object.__setattr__(system, name, int(value))
 
 

@@ -4,12 +4,36 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
+
+
+def silu(x: Array) -> Array:
+    """x·sigmoid(x), by a name that pickles find: that of JAX is not the function that stands under it.
+
+    Args:
+        x: Numbers.
+
+    Returns:
+        A number for each.
+    """
+    return jax.nn.silu(x)
+
+
+def identity(x: Array) -> Array:
+    """The number itself, likewise: equinox takes a function without a name.
+
+    Args:
+        x: Numbers.
+
+    Returns:
+        The same numbers.
+    """
+    return x
 
 
 def zero_headed_mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -> eqx.nn.MLP:
     """A SiLU network whose last layer starts at zero."""
-    mlp = eqx.nn.MLP(inputs, outputs, width, depth, jax.nn.silu, key=key)
+    mlp = eqx.nn.MLP(inputs, outputs, width, depth, silu, identity, key=key)
     return eqx.tree_at(lambda m: m.layers[-1], mlp, jax.tree.map(jnp.zeros_like, mlp.layers[-1]))
 
 
@@ -17,7 +41,8 @@ def with_outputs(mlp: eqx.nn.MLP, rows: Int[np.ndarray, " n"]) -> eqx.nn.MLP:
     """The network with some of its outputs."""
     last = mlp.layers[-1]
     assert last.bias is not None
-    smaller = eqx.nn.MLP(mlp.in_size, len(rows), mlp.width_size, mlp.depth, mlp.activation, key=jax.random.key(0))
+    functions = (mlp.activation, mlp.final_activation)
+    smaller = eqx.nn.MLP(mlp.in_size, len(rows), mlp.width_size, mlp.depth, *functions, key=jax.random.key(0))
     end = eqx.tree_at(lambda m: (m.weight, m.bias), smaller.layers[-1], (last.weight[rows], last.bias[rows]))
     return eqx.tree_at(lambda m: m.layers, smaller, (*mlp.layers[:-1], end))
 

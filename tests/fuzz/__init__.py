@@ -1,0 +1,1 @@
+"""Damaged and crafted files, thrown at every reader under limits of memory and time: ``python -m tests.fuzz``."""
