@@ -220,11 +220,11 @@ class Forecast:
         if len(bounded) == 0:
             return np.ones(self.laws.weights.shape[:-1])
         if len(bounded) == 1:
-            i = bounded[0]
+            i = int(bounded[0])
             weights, means, deviations = (part[..., i, :] for part in self._marginals())
             below = [_cumulative(np.asarray(end[i]), weights, means, deviations) for end in (low, high)]
             return np.clip(below[1] - below[0], 0.0, 1.0)
-        law = self.laws.marginal(*bounded)
+        law = self.laws.marginal(*map(int, bounded))
         inside = np.zeros(law.weights.shape)
         for place in np.argwhere(law.weights > 0):
             k = tuple(place)

@@ -32,6 +32,7 @@ from nke.operators.quadrature import Cubature, Quadrature
 Flow = Callable[[Float[Array, " d"], Step], Float[Array, " d"]]
 REACH = 3**0.5  # where the flow is compared with its linearisation, in standard deviations
 RESOLVED = 0.01  # differences that matter, in standard deviations of the whole mixture
+LINEAR = 1e-6  # what a flow misses by rounding
 MOST_STEPS = 100_000  # of one call
 FINEST_FLOW = 32  # Runge–Kutta steps in a half step
 STIFF = 1e-6  # least weight of a component whose stiffness counts
@@ -119,7 +120,7 @@ class Evolution(eqx.Module):
             Law at the end, in ``components`` slots.
         """
         flow = _flow(generator, jnp.clip(jnp.ceil(step / 2 * rates.stiffest), 1, FINEST_FLOW).astype(jnp.int32))
-        missed = self.tolerance * rates.slope
+        missed = self.tolerance * (rates.slope + rates.noise)
         if generator.jump is None:
             mixture = self._split(generator, mixture, step, flow, missed)
             return reduced(_moved(generator, mixture, step, flow), self.components)
@@ -135,7 +136,8 @@ class Evolution(eqx.Module):
         """Splits the components whose linearisation misses more than so much per unit time, the weightiest first."""
         found, axes = _nonlinearity(generator, mixture, step, flow)
         urgency, chosen = jax.lax.top_k(
-            jnp.where(found > missed * step, mixture.weights * found, 0.0), min(self.most_splits, mixture.components)
+            jnp.where(found > missed * step + LINEAR, mixture.weights * found, 0.0),
+            min(self.most_splits, mixture.components),
         )
         extra = (self.children - 1) * len(chosen)
         places = mixture.components + jnp.arange(extra).reshape(len(chosen), -1)
