@@ -158,8 +158,8 @@ def wells() -> None:
         table.add_column(heading)
     targets = {("no jumps", 32): "≤ 0.010, ≤ 0.02", ("jumps of rate 1", 64): "≤ 0.012, ≤ 0.025"}
     targets["rate 1.5(1 + tanh 3x)", 64] = "≤ 0.025"
-    cases = [("no jumps", k, "as it is") for k in (8, 16, 32, 64)]
-    cases += [("jumps of rate 1", 32, "as it is"), ("jumps of rate 1", 64, "as it is")]
+    cases = [("no jumps", k, "as it is") for k in (16, 32)]
+    cases += [("jumps of rate 1", 64, "as it is")]
     cases += [("rate 1.5(1 + tanh 3x)", 64, "as it is")]
     cases += [("no jumps", 32, "no splitting"), ("no jumps", 32, "linearised")]
     for name, components, how in cases:
@@ -169,8 +169,8 @@ def wells() -> None:
             ADVANCE[how] = eqx.filter_jit(lambda *given: Evolution.advance(*given))
         errors, own, seconds = [], [], 0.0
         for start in (0.0, 1.0):
-            grid, truth = well_truth(name, start, 1201)
-            coarse, rough = well_truth(name, start, 601)
+            grid, truth = well_truth(name, start, 801)
+            coarse, rough = well_truth(name, start, 401)
             own.append(np.abs(rough - truth[:, ::2]).sum(axis=1).mean() * (coarse[1] - coarse[0]))
             advance = how if how == "linearised" else "as it is"
             laws, _, took = evolved(well(name), narrow([start], 0.1), np.full(25, 0.2), evolution, advance)
@@ -188,7 +188,7 @@ def wells() -> None:
 
 def exceedances() -> None:
     """P(x > level) on the double well with jumps."""
-    grid, truth = well_truth("jumps of rate 1", 0.0, 1201, 5)
+    grid, truth = well_truth("jumps of rate 1", 0.0, 801, 5)
     h = grid[1] - grid[0]
     table = Table(title="double well with jumps, from the saddle, t = 1: P(x > level); target: within 10 % to 1e-3")
     for heading in ("level", "truth", "64 components", "relative error"):
@@ -217,9 +217,9 @@ def van_der_pol_drift(x, xp):
 def van_der_pol() -> None:
     """Van der Pol's oscillator with state-dependent, coupled noise."""
     truths = {}
-    for points in (140, 280):
-        xs, ys = np.linspace(-6, 6, points + 1), np.linspace(-7, 7, points + 1)
-        step = 0.01
+    for points in (100, 200):
+        xs, ys = np.linspace(-4.5, 4.5, points + 1), np.linspace(-6, 6, points + 1)
+        step = 0.02
         backward = backward_2d(lambda x: van_der_pol_drift(x, np), lambda x: van_der_pol_tensor(x, np), xs, ys)
         eye = sparse.identity(len(xs) * len(ys))
         implicit, explicit = splu((eye - step / 2 * backward.T).tocsc()), (eye + step / 2 * backward.T).tocsr()
@@ -227,19 +227,19 @@ def van_der_pol() -> None:
         p = np.exp(-((states - [1.5, 0.0]) ** 2).sum(-1).ravel() / (2 * 0.2**2))
         p /= p.sum()
         found = []
-        for i in range(1, 501):
+        for i in range(1, 251):
             p = implicit.solve(explicit @ p)
-            if i % 50 == 0:
+            if i % 25 == 0:
                 found.append(p.reshape(len(xs), len(ys)))
         cell = (xs[1] - xs[0]) * (ys[1] - ys[0])
         truths[points] = states.reshape(-1, 2), np.array(found) / cell, cell
-    states, truth, cell = truths[280]
-    own = np.abs(truths[140][1] - truth[:, ::2, ::2]).sum((1, 2)).mean() * truths[140][2]
+    states, truth, cell = truths[200]
+    own = np.abs(truths[100][1] - truth[:, ::2, ::2]).sum((1, 2)).mean() * truths[100][2]
     equation = generator(lambda x: van_der_pol_drift(x, jnp), lambda x: jnp.linalg.cholesky(van_der_pol_tensor(x, jnp)))
     table = Table(title=f"Van der Pol, a = 0.2 + 0.05 |x|² coupled, t ≤ 5; the grid's own error {own:.4f} / 4")
     for heading in ("components", "time-mean L1", "largest", "steps", "ms", "target"):
         table.add_column(heading)
-    for components in (32, 64, 128):
+    for components in (64, 128):
         laws, count, took = evolved(equation, narrow([1.5, 0.0], 0.2), np.full(10, 0.5), Evolution(components))
         error = [np.abs(density(law, states) - p.ravel()).sum() * cell for law, p in zip(laws, truth, strict=True)]
         target = "≤ 0.05" if components == 128 else ""
@@ -261,7 +261,7 @@ def quasi_potential() -> None:
     true -= true.min()
     near = (true < 1.5) & (p > 0)
     equation = generator(system.drift, lambda x: jnp.asarray(system.noise_matrix(x), x.dtype))
-    for components in (64, 128):
+    for components in (64,):
         begin = time.perf_counter()
         law = true_model(equation, 2).stationary(components)
         found = -np.log(np.maximum(density(law, states), 1e-300)) / 10
@@ -277,7 +277,7 @@ def quasi_potential() -> None:
         )
 
 
-def lorenz(paths: int = 200_000) -> None:
+def lorenz(paths: int = 50_000) -> None:
     """Lorenz with noise 0.3 against simulated paths."""
     system = nke.systems.Lorenz(noise=0.3)
     rng = np.random.default_rng(0)
@@ -306,7 +306,7 @@ def lorenz(paths: int = 200_000) -> None:
 
 def against_monte_carlo() -> None:
     """Time at equal L1 error, double well without jumps: histograms of simulated paths with the best of widths."""
-    grid, truth = well_truth("no jumps", 0.0, 1201)
+    grid, truth = well_truth("no jumps", 0.0, 801)
     h = grid[1] - grid[0]
     steps = np.full(25, 0.2)
     equation = well("no jumps")

@@ -6,8 +6,9 @@ A step of length s on slots (π, μ, Σ), of which those with π = 0 are empty:
 2. Noise and flow are composed as D(s/6) A(s/2) D(2s/3) A(s/2) D(s/6): Strang's splitting with the noise spread over the
    step as in Simpson's rule, which makes the covariance of a linear equation right to fourth order. The flow carries
    cubature points, D is Heun's rule on dΣ/dt = E[a].
-3. Halfway, jumps: at each cubature point a part 1 − exp(−s λ(x)) of the weight jumps by the law at that point, so that
-   a rate or a law that varies over a component tilts it.
+3. With jumps the parts of a step are 2 over s/2, jumps, 1 and 2 over s/2. At each cubature point a part
+   1 − exp(−s λ(x)) of the weight jumps by the law at that point, so that a rate or a law that varies over a component
+   tilts it; what jumped is reduced and split by itself.
 4. Back to the budget by Runnalls' merging, and weights that bring the result nearest to what was merged.
 
 Everything is in dimensionless coordinates. Moments are differences of small numbers: run it in double precision.
@@ -32,6 +33,7 @@ from nke.operators.quadrature import Cubature, Quadrature
 Flow = Callable[[Float[Array, " d"], Step], Float[Array, " d"]]
 REACH = 3**0.5  # where the flow is compared with its linearisation, in standard deviations
 RESOLVED = 0.01  # differences that matter, in standard deviations of the whole mixture
+CHILDREN, LANDED = 5, 9  # parts of a component, and of what has just jumped, which is wide and of little weight
 LINEAR = 1e-6  # what a flow misses by rounding
 MOST_STEPS = 100_000  # of one call
 FINEST_FLOW = 32  # Runge–Kutta steps in a half step
@@ -76,7 +78,6 @@ class Evolution(eqx.Module):
     pace: float = 0.05
     jump_pace: float = 0.1
     tolerance: float = 0.1
-    children: int = eqx.field(static=True, default=5)
 
     @property
     def most_splits(self) -> int:
@@ -125,31 +126,35 @@ class Evolution(eqx.Module):
             mixture = self._split(generator, mixture, step, flow, missed)
             return reduced(_moved(generator, mixture, step, flow), self.components)
         half = step / 2
-        mixture = self._split(generator, mixture, half, flow, missed)
-        mixture = self._jump(generator.jump, _moved(generator, mixture, half, flow), step)
-        mixture = self._split(generator, mixture, half, flow, missed)
+        stayed, landed = self._jump(generator.jump, _moved(generator, mixture, half, flow), step)
+        landed = self._split(generator, landed, half, flow, missed, LANDED)
+        mixture = self._split(generator, side_by_side(stayed, landed), half, flow, missed)
         return reduced(_moved(generator, mixture, half, flow), self.components)
 
     def _split(
-        self, generator: Generator, mixture: GaussianMixture, step: Step, flow: Flow, missed: Float[Array, ""]
+        self,
+        generator: Generator,
+        mixture: GaussianMixture,
+        step: Step,
+        flow: Flow,
+        missed: Float[Array, ""],
+        children: int = CHILDREN,
     ) -> GaussianMixture:
         """Splits the components whose linearisation misses more than so much per unit time, the weightiest first."""
         found, axes = _nonlinearity(generator, mixture, step, flow)
-        urgency, chosen = jax.lax.top_k(
-            jnp.where(found > missed * step + LINEAR, mixture.weights * found, 0.0),
-            min(self.most_splits, mixture.components),
-        )
-        extra = (self.children - 1) * len(chosen)
+        urgency = jnp.where(found > missed * step + LINEAR, mixture.weights * found, 0.0)
+        urgency, chosen = jax.lax.top_k(urgency, min(self.most_splits, mixture.components))
+        extra = (children - 1) * len(chosen)
         places = mixture.components + jnp.arange(extra).reshape(len(chosen), -1)
         places = jnp.concatenate([chosen[:, None], places], axis=1)
         return split_into(with_empty_slots(mixture, extra), chosen, axes[chosen], urgency > 0, places)
 
-    def _jump(self, jump: Jump, mixture: GaussianMixture, step: Step) -> GaussianMixture:
-        """What stays, and beside it what jumped: once, or twice as often as makes the mean number of jumps right."""
-        budget = max(4, self.components // 2)
+    def _jump(self, jump: Jump, mixture: GaussianMixture, step: Step) -> tuple[GaussianMixture, GaussianMixture]:
+        """What stays, and what jumped: once, or twice as often as makes the mean number of jumps right."""
+        budget = max(4, self.components // 4)
         stayed, once = _jumped(jump, mixture, lambda x: -jnp.expm1(-step * jump.intensity(x)))
         again = _jumped(jump, reduced(once, budget), lambda x: _second_jump(step * jump.intensity(x)))
-        return side_by_side(stayed, reduced(side_by_side(*again), budget))
+        return stayed, reduced(side_by_side(*again), budget)
 
 
 class Rates(NamedTuple):
