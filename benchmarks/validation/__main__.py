@@ -10,6 +10,7 @@ from benchmarks.validation import (
     cost,
     decisions,
     diagnosis,
+    forecast,
     forms,
     further,
     gas,
@@ -45,6 +46,7 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "further": (further.main, "laws of many kinds that no choice was made for; has options, see its --help"),
     "diagnosis": (diagnosis.main, "right models and made-up failures; has options, see its --help"),
     "networks": (networks.main, "networks on the paper's systems; has options, see its --help"),
+    "forecast": (forecast.main, "forecast densities against grids and simulation; has options, see its --help"),
     "budget": (budget.main, "what a fit costs beside Euler–Maruyama's; has options, see its --help"),
 }
 WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
@@ -52,6 +54,7 @@ WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
     "further": further.main,
     "diagnosis": diagnosis.main,
     "networks": networks.main,
+    "forecast": forecast.main,
     "budget": budget.main,
 }
 

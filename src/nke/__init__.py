@@ -18,6 +18,7 @@ _HOME = {
     "systems": "nke.systems",
     "LieTrotter": "nke.operators",
     "Strang": "nke.operators",
+    "Forecast": "nke.model",
     "Model": "nke.model",
     "load": "nke.model",
     "fit": "nke.fitting",
@@ -44,6 +45,7 @@ __all__ = [
     "Diagnosis",
     "Evaluation",
     "FitResult",
+    "Forecast",
     "GaussianMixture",
     "LieTrotter",
     "Likelihood",
@@ -80,7 +82,7 @@ if TYPE_CHECKING:
     from nke.files import read, write
     from nke.fitting import FitResult, Likelihood, MomentMatching, Schedule, fit
     from nke.mixtures import GaussianMixture
-    from nke.model import Model, load
+    from nke.model import Forecast, Model, load
     from nke.operators import LieTrotter, Strang
 
     __version__: str

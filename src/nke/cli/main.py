@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from nke.cli.cache import use_compilation_cache
 from nke.cli.evaluate import evaluate
 from nke.cli.fit import fit
+from nke.cli.forecast import forecast
 from nke.cli.info import info
 from nke.cli.options import MOST, Seed
 from nke.cli.output import note
@@ -120,7 +121,7 @@ def bench(
     run(output, quick, systems, methods, seeds, jobs, backend, scheduler)
 
 
-for command in (demo, info, fit, evaluate, sample, plot, simulate, bench):
+for command in (demo, info, fit, evaluate, sample, forecast, plot, simulate, bench):
     app.command()(command)
 
 

@@ -56,7 +56,7 @@ def sample(
             drawn = simulate_like(law, data, seed, progress=begin)
         else:
             state, times = (
-                _state(str(start)),
+                parse_state(str(start)),
                 recording_times(float(duration or 0), law.step if interval is None else interval),
             )
             states = law.sample(state, times, seed=seed, paths=paths, progress=begin)
@@ -67,7 +67,8 @@ def sample(
     say(f"{drawn}\nsaved to {output}", as_json, facts)
 
 
-def _state(start: str) -> list[float]:
+def parse_state(start: str) -> list[float]:
+    """Reads numbers separated by commas."""
     try:
         return [float(number) for number in start.split(",")]
     except ValueError as error:

@@ -17,7 +17,9 @@ from nke.data import Coordinates, Trajectories
 from nke.errors import InputError, InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.model import batched, simulation
-from nke.model.pushforward import displacement_back
+from nke.model.forecast import Forecast, forecast
+from nke.model.pushforward import displacement_back, law_back
+from nke.model.stationary import stationary
 from nke.model.storage import write
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
 from nke.progress import ProgressOption, progress_bar
@@ -394,6 +396,63 @@ class Model:
         found = self.coordinates.back(batched.in_blocks(moved, z, steps, most=block))
         found = found + self.coordinates.turns(start)
         return found if self.borders is None else np.clip(found, *np.array(self.borders).T)
+
+    def forecast(
+        self,
+        initial: ArrayLike | GaussianMixture | Trajectories,
+        times: ArrayLike,
+        components: int = 64,
+        *,
+        progress: ProgressOption = False,
+    ) -> Forecast:
+        """The density of the state at later times, by the Kolmogorov forward equation on a Gaussian mixture.
+
+        Nothing is sampled, so that there is no noise in the result and no seed. A forecast does not know of
+        ``borders``: where paths would be reflected, it lets mass through. Angles are not wrapped.
+
+        Args:
+            initial: The state at the start (d,); or a cloud of states (M, d); or its law, a ``GaussianMixture`` in the
+                user's units, where a batch of them gives a forecast for each; or one recorded trajectory, whose last
+                row it is.
+            times: Times since the start, increasing and not below zero.
+            components: Most components of the mixture; more are more accurate and slower.
+            progress: Whether to show a progress bar; None for one on a terminal only, or a callback.
+
+        Returns:
+            The law at each time. A warning says where it leaves the region that the model was trained on, if the model
+            knows that region.
+
+        Raises:
+            InputError: If the initial state, the times or ``components`` cannot be used.
+            DivergenceError: If the density does not stay finite.
+
+        Example:
+            >>> forecast = model.forecast([1.0], times=[0.5, 1.0], components=8)
+            >>> forecast.mean.shape, forecast.quantile([0.05, 0.5, 0.95]).shape
+            ((2, 1), (3, 2, 1))
+        """
+        return forecast(self, initial, times, components, progress)
+
+    def stationary(self, components: int = 64, *, progress: ProgressOption = False) -> GaussianMixture:
+        """The density that forecasts settle at: a long forecast from a wide start, until it changes no more.
+
+        Args:
+            components: Most components of the mixture.
+            progress: Whether to show a progress bar; None for one on a terminal only, or a callback.
+
+        Returns:
+            The invariant law in the user's units; angles are wrapped into one turn. Where a column was transformed,
+            each Gaussian is the one with the mean and covariance of the component.
+
+        Raises:
+            InputError: If the density does not settle, as that of a random walk.
+            DivergenceError: If it does not stay finite.
+
+        Example:
+            >>> model.stationary(components=8).dimension
+            1
+        """
+        return law_back(stationary(self, components, progress), self.coordinates)
 
     def save(self, path: str | Path) -> None:
         """Writes the model to one file, atomically; ``nke.load`` reads it.

@@ -68,3 +68,49 @@ def _covariance(transforms, means, variances, shared) -> Float[np.ndarray, "*bat
     table = weights[:, None] * weights
     centre = [np.sum(table * value, axis=(-2, -1)) for value in (first, second)]
     return np.sum(table * (first - centre[0][..., None, None]) * (second - centre[1][..., None, None]), axis=(-2, -1))
+
+
+def law_back(law: GaussianMixture, coordinates: Coordinates) -> GaussianMixture:
+    """Pushes the law of a state in z forward to the user's units, each component with its own mean and covariance.
+
+    Args:
+        law: Law of the state in z, NumPy.
+        coordinates: From the user's coordinates to z.
+
+    Returns:
+        The law in the user's coordinates; angles are not wrapped.
+    """
+    if coordinates.is_affine:
+        return law.affine(coordinates.shift, coordinates.scale)
+    origin = coordinates.back(np.zeros(coordinates.dimension))
+    start = np.broadcast_to(origin, (*law.weights.shape[:-1], coordinates.dimension))
+    moved = displacement_back(law, coordinates, start)
+    return GaussianMixture(moved.weights, np.asarray(moved.means) + origin, moved.covariances)
+
+
+def law_to(law: GaussianMixture, coordinates: Coordinates, names: tuple[str, ...]) -> GaussianMixture:
+    """Takes the law of a state in the user's units to z, each component with its own mean and covariance.
+
+    Of a logarithm the component becomes the log-normal law of the same mean and covariance; of a logit it is linearised
+    at its mean.
+
+    Args:
+        law: Law of the state in the user's units, NumPy.
+        coordinates: From the user's coordinates to z.
+        names: Of the coordinates, for the message of an error.
+
+    Returns:
+        The law in z.
+    """
+    coordinates.require_inside(law.means, names)
+    if coordinates.is_affine:
+        return law.affine(-coordinates.shift / coordinates.scale, 1 / coordinates.scale)
+    x, spread = np.asarray(law.means), np.asarray(law.covariances)
+    logs = np.array([isinstance(t, Log) for t in coordinates.transforms])
+    slope = np.stack([np.exp(t.log_slope(x[..., i])) for i, t in _numbered(coordinates)], axis=-1)
+    linear = slope[..., :, None] * spread * slope[..., None, :]
+    both = logs[:, None] & logs
+    shared = np.where(both, np.log1p(np.where(both, linear, 0.0)), linear)  # cov of logs: log(1 + C_ij/(m_i m_j))
+    half = np.where(logs, np.diagonal(shared, axis1=-2, axis2=-1) / 2, 0.0)
+    scale = coordinates.scale
+    return GaussianMixture(law.weights, coordinates.to(x) - half / scale, shared / np.outer(scale, scale))

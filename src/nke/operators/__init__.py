@@ -2,6 +2,7 @@
 
 from nke.operators.advection import Advection
 from nke.operators.diffusion import Diffusion
+from nke.operators.evolution import Evolution, Evolved
 from nke.operators.generator import Generator
 from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
 from nke.operators.kinetic import KinematicConstraint, KineticDrift, KineticFactor, KineticJump
@@ -40,6 +41,8 @@ __all__ = [
     "DriftNetwork",
     "Euler",
     "EulerMaruyamaRule",
+    "Evolution",
+    "Evolved",
     "FiniteTimeJump",
     "Fixed",
     "ForwardPacket",

@@ -8,7 +8,8 @@ the mean of the data nearby. Names and units stand on the axes.
 from nke.plots.comparison import densities, increments, paths
 from nke.plots.diffusion import diffusion
 from nke.plots.drift import drift
+from nke.plots.forecast import forecast
 from nke.plots.history import history
 from nke.plots.jumps import jump_law, jump_rate
 
-__all__ = ["densities", "diffusion", "drift", "history", "increments", "jump_law", "jump_rate", "paths"]
+__all__ = ["densities", "diffusion", "drift", "forecast", "history", "increments", "jump_law", "jump_rate", "paths"]
