@@ -22,6 +22,7 @@ from nke.fitting.rules import SelectionRules
 from nke.fitting.score_test import ScoreTest
 from nke.fitting.stochastic import Schedule
 from nke.fitting.training import Trainer
+from nke.model import Uncertainty
 from nke.operators import ForwardPacket, Generator, TransitionRule, trainable
 
 if TYPE_CHECKING:
@@ -143,6 +144,10 @@ class LawFit:
     def posterior(self) -> Posterior:
         """Posterior covariance of the parameters, block by block; empty where it is not known."""
         return ()
+
+    def uncertainty(self) -> Uncertainty | None:
+        """Gives the uncertainty of the law's parameters; None where it is not known."""
+        return None
 
     @property
     def loss(self) -> float:

@@ -1,6 +1,9 @@
 """The learned law in the user's units: coefficients, transition density, sampling, storage."""
 
+from nke.model.interval import Interval
 from nke.model.model import Borders, Model
+from nke.model.region import DataRegion
 from nke.model.storage import load
+from nke.model.uncertainty import Uncertainty, named_arrays
 
-__all__ = ["Borders", "Model", "load"]
+__all__ = ["Borders", "DataRegion", "Interval", "Model", "Uncertainty", "load", "named_arrays"]

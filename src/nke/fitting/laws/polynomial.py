@@ -19,12 +19,14 @@ from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem
 from nke.fitting.decisions import Decision
 from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
-from nke.fitting.newton import BATCH, Newton, Sums
+from nke.fitting.law_uncertainty import law_uncertainty, together
+from nke.fitting.newton import BATCH, Newton, Sums, inverse_information
 from nke.fitting.optimiser import Outcome
 from nke.fitting.polynomial_parameters import PolynomialParameters
 from nke.fitting.rules import SelectionRules
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.stability import diverges, runs_away
+from nke.model import Uncertainty
 from nke.operators import DriftNetwork, Generator
 
 if TYPE_CHECKING:
@@ -45,12 +47,26 @@ class PolynomialFit(LawFit):
         information: Of the parameters.
         evidence: Log likelihood less log(n)/2 for each parameter, over the transitions that it was fitted to.
         fitted: Their number.
+        beside: The fit that noise and jumps come from where only the drift is a polynomial; None: they are its own.
     """
 
     law: PolynomialParameters | None = None
     information: Float[np.ndarray, "p p"] | None = None
     evidence: float = -np.inf
     fitted: int = 0
+    beside: LawFit | None = None
+
+    def uncertainty(self) -> Uncertainty | None:
+        """Takes the inverse of the information; terms that were dropped are zero and stay so."""
+        assert self.law is not None
+        assert self.information is not None
+        on = np.flatnonzero(self.law.vector.active)
+        own = law_uncertainty(self.law.vector, [(on, inverse_information(self.information[np.ix_(on, on)]))])
+        if self.beside is None:
+            return own
+        # Of a drift that was learned before, the errors are no longer those of this law.
+        rest = self.beside.uncertainty()
+        return None if rest is None else together(own, rest.without("advection."))
 
     def safeguarded(self, problem: Problem) -> "PolynomialFit":
         """A drift of higher powers that runs away beyond the data becomes that at the nearest state of the data."""

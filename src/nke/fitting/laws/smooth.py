@@ -17,8 +17,9 @@ from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.form import ModelForm
+from nke.fitting.law_uncertainty import law_uncertainty
 from nke.fitting.laws.polynomial import PolynomialFit
-from nke.fitting.newton import BATCH
+from nke.fitting.newton import BATCH, ParameterVector
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.penalised_newton import (
     PenalisedNewton,
@@ -33,6 +34,7 @@ from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
 from nke.fitting.stability import diverges
+from nke.model import Uncertainty
 from nke.operators import Generator, PoissonJump, SmoothDrift, SmoothFactor, SmoothFunction
 
 if TYPE_CHECKING:
@@ -52,12 +54,18 @@ class SmoothFit(LawFit):
         effective: Effective number of parameters.
         fitted: Number of these transitions.
         covariances: Places of the parameters of each block in the vector of all, and their posterior covariance.
+        vector: All parameters; None where the law was not examined.
     """
 
     evidence: float = -np.inf
     effective: float = np.nan
     fitted: int = 0
     covariances: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
+    vector: ParameterVector | None = None
+
+    def uncertainty(self) -> Uncertainty | None:
+        """Takes the posterior covariance, which counts what the penalties hold back as well as what chance does."""
+        return None if self.vector is None else law_uncertainty(self.vector, self.covariances)
 
     @property
     def posterior(self) -> Posterior:
@@ -168,6 +176,7 @@ class SmoothLaw(Candidate):
             float(effective),
             len(some.step),
             covariance,
+            at.vector,
         )
 
 

@@ -1,0 +1,137 @@
+"""The uncertainty of a fitted law, from the curvature of its likelihood at the maximum."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from nke.fitting.newton import ParameterVector
+from nke.model import Uncertainty, named_arrays
+from nke.operators import Generator
+
+Blocks = Sequence[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]
+
+FEW_DIRECTIONS = 64  # that are kept as they are
+LOST_VARIANCE = 0.01  # of drift, noise or rate at any of the states looked at, by leaving directions out
+STATES = 256  # that are looked at, far from each other
+
+
+def law_uncertainty(vector: ParameterVector, covariances: Blocks) -> Uncertainty:
+    """Takes the covariance of parameters apart into independent directions.
+
+    Args:
+        vector: The parameters of the law.
+        covariances: Places of the parameters of each block in the vector, and their covariance.
+
+    Returns:
+        The directions, as changes of the arrays of the generator.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from nke.fitting.law_uncertainty import law_uncertainty
+        >>> from nke.fitting.newton import ParameterVector
+        >>> vector = ParameterVector.of(model.generator, nke.operators.trainable(model.generator))
+        >>> found = law_uncertainty(vector, [(np.array([0, 1]), np.diag([4.0, 9.0]))])
+        >>> sorted(np.concatenate([a.ravel() for a in found.directions.values()]).tolist())
+        [0.0, 0.0, 0.0, 0.0, 2.0, 3.0]
+    """
+    size = len(vector.values)
+    columns = []
+    for places, covariance in covariances:
+        values, axes = np.linalg.eigh((covariance + covariance.T) / 2)
+        root = np.zeros((size, len(places)))
+        root[places] = axes * np.sqrt(np.maximum(values, 0.0))
+        columns.append(root)
+    moved = vector.entries(np.concatenate(columns, axis=1)).T
+    arrays = jax.vmap(vector.unravel)(jnp.asarray(moved, jnp.float32))
+    return Uncertainty({name: np.asarray(array) for name, array in named_arrays(arrays).items()})
+
+
+def together(one: Uncertainty, other: Uncertainty) -> Uncertainty:
+    """Takes two independent uncertainties of the same law together.
+
+    Args:
+        one: Of some of its arrays.
+        other: Of the others; of arrays that both name, that of ``one`` counts.
+
+    Returns:
+        All directions.
+    """
+    rest = {name: moved for name, moved in other.directions.items() if name not in one.directions}
+    first, second = one.count, max((len(moved) for moved in rest.values()), default=0)
+    nothing = lambda count, moved: np.zeros((count, *moved.shape[1:]), np.float32)  # noqa: E731
+    return Uncertainty(
+        {n: np.concatenate([m, nothing(second, m)]) for n, m in one.directions.items()}
+        | {n: np.concatenate([nothing(first, m), m]) for n, m in rest.items()}
+    )
+
+
+def shortened(uncertainty: Uncertainty, generator: Generator, z: Float[np.ndarray, "n d"]) -> Uncertainty:
+    """Leaves directions out that move the law nowhere in the data.
+
+    Args:
+        uncertainty: Of a law.
+        generator: The law.
+        z: States of the data.
+
+    Returns:
+        Fewer directions, which make up for all but a hundredth of the variance of every coefficient at every state
+        looked at.
+    """
+    if uncertainty.count <= FEW_DIRECTIONS:
+        return uncertainty
+    what = ("drift", "diffusion", *(() if generator.jump is None else ("jump_rate", "jump_law")))
+    moved = uncertainty.moved(generator, _far_from_each_other(z, STATES), what)
+    rows = np.concatenate(
+        [np.moveaxis(np.asarray(part), 1, -1).reshape(-1, uncertainty.count) for part in jax.tree.leaves(moved)]
+    )
+    size = np.linalg.norm(rows, axis=1)
+    rows = rows[size > 0] / size[size > 0, None]
+    if not len(rows):
+        return uncertainty
+    _, _, axes = np.linalg.svd(rows, full_matrices=False)
+    kept = np.cumsum((rows @ axes.T) ** 2, axis=1).min(axis=0)
+    count = int(np.searchsorted(kept, 1 - LOST_VARIANCE)) + 1
+    return uncertainty.combined(axes[:count].T)
+
+
+def _far_from_each_other(z: Float[np.ndarray, "n d"], most: int) -> Float[np.ndarray, "m d"]:
+    """States, each the farthest from those before it: those where the data is thin count as much as the others."""
+    taken, distance = [0], np.linalg.norm(z - z[0], axis=1)
+    while len(taken) < most and distance.max() > 0:
+        taken.append(int(distance.argmax()))
+        distance = np.minimum(distance, np.linalg.norm(z - z[taken[-1]], axis=1))
+    return z[taken]
+
+
+def selected(uncertainty: Uncertainty, generator: Generator, change: Callable[[Generator], Any]) -> Uncertainty:
+    """Follows a change of a law that leaves some of its numbers out, such as those of a component of the jumps.
+
+    Args:
+        uncertainty: Of the law before the change.
+        generator: That law.
+        change: Gives the law after it; it must take arrays apart, not compute with them.
+
+    Returns:
+        The uncertainty of the law after the change.
+    """
+    numbered = {
+        name: np.arange(1, 1 + moved[0].size, dtype=np.float32).reshape(moved.shape[1:])
+        for name, moved in uncertainty.directions.items()
+    }
+    leaves, structure = jax.tree_util.tree_flatten_with_path(generator)
+    marked = structure.unflatten(
+        [jnp.asarray(numbered.get(jax.tree_util.keystr(path).lstrip("."), leaf)) if eqx.is_array(leaf) else leaf
+         for path, leaf in leaves]
+    )  # fmt: skip
+    places = named_arrays(change(marked))
+    return Uncertainty(
+        {
+            name: moved.reshape(len(moved), -1)[:, np.asarray(places[name]).astype(int) - 1]
+            for name, moved in uncertainty.directions.items()
+        }
+    )
