@@ -20,12 +20,15 @@ LOST_VARIANCE = 0.01  # of drift, noise or rate at any of the states looked at, 
 STATES = 256  # that are looked at, far from each other
 
 
-def law_uncertainty(vector: ParameterVector, covariances: Blocks) -> Uncertainty:
+def law_uncertainty(
+    vector: ParameterVector, covariances: Blocks, offset: Float[np.ndarray, " p"] | None = None
+) -> Uncertainty:
     """Takes the covariance of parameters apart into independent directions.
 
     Args:
         vector: The parameters of the law.
         covariances: Places of the parameters of each block in the vector, and their covariance.
+        offset: From the parameters to the middle of their distribution; None: none.
 
     Returns:
         The directions, as changes of the arrays of the generator.
@@ -48,7 +51,11 @@ def law_uncertainty(vector: ParameterVector, covariances: Blocks) -> Uncertainty
         columns.append(root)
     moved = vector.entries(np.concatenate(columns, axis=1)).T
     arrays = jax.vmap(vector.unravel)(jnp.asarray(moved, jnp.float32))
-    return Uncertainty({name: np.asarray(array) for name, array in named_arrays(arrays).items()})
+    directions = {name: np.asarray(array) for name, array in named_arrays(arrays).items()}
+    if offset is None:
+        return Uncertainty(directions)
+    shifted = vector.unravel(jnp.asarray(vector.entries(offset), jnp.float32))
+    return Uncertainty(directions, {name: np.asarray(array) for name, array in named_arrays(shifted).items()})
 
 
 def together(one: Uncertainty, other: Uncertainty) -> Uncertainty:
@@ -66,7 +73,8 @@ def together(one: Uncertainty, other: Uncertainty) -> Uncertainty:
     nothing = lambda count, moved: np.zeros((count, *moved.shape[1:]), np.float32)  # noqa: E731
     return Uncertainty(
         {n: np.concatenate([m, nothing(second, m)]) for n, m in one.directions.items()}
-        | {n: np.concatenate([nothing(first, m), m]) for n, m in rest.items()}
+        | {n: np.concatenate([nothing(first, m), m]) for n, m in rest.items()},
+        {**{name: moved for name, moved in other.offset.items() if name in rest}, **one.offset},
     )
 
 
@@ -87,7 +95,7 @@ def shortened(uncertainty: Uncertainty, generator: Generator, z: Float[np.ndarra
     what = ("drift", "diffusion", *(() if generator.jump is None else ("jump_rate", "jump_law")))
     moved = uncertainty.moved(generator, _far_from_each_other(z, STATES), what)
     rows = np.concatenate(
-        [np.moveaxis(np.asarray(part), 1, -1).reshape(-1, uncertainty.count) for part in jax.tree.leaves(moved)]
+        [np.moveaxis(np.asarray(p)[:, 1:], 1, -1).reshape(-1, uncertainty.count) for p in jax.tree.leaves(moved)]
     )
     size = np.linalg.norm(rows, axis=1)
     rows = rows[size > 0] / size[size > 0, None]
@@ -128,10 +136,9 @@ def selected(uncertainty: Uncertainty, generator: Generator, change: Callable[[G
         [jnp.asarray(numbered.get(jax.tree_util.keystr(path).lstrip("."), leaf)) if eqx.is_array(leaf) else leaf
          for path, leaf in leaves]
     )  # fmt: skip
-    places = named_arrays(change(marked))
+    arrays = named_arrays(change(marked))
+    places = {name: np.asarray(arrays[name]).astype(int) - 1 for name in numbered}
     return Uncertainty(
-        {
-            name: moved.reshape(len(moved), -1)[:, np.asarray(places[name]).astype(int) - 1]
-            for name, moved in uncertainty.directions.items()
-        }
+        {name: moved.reshape(len(moved), -1)[:, places[name]] for name, moved in uncertainty.directions.items()},
+        {name: moved.ravel()[places[name]] for name, moved in uncertainty.offset.items()},
     )

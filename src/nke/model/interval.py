@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nke.model.model import Model
 
 QUANTITIES = ("drift", "diffusion", "jump_rate", "total_drift")
+MOST_LOG = 50.0  # |log| of an end over the value, so that far from all data it does not overflow
 SMALL = 1e-4  # of a direction, for the one derivative that is taken by differences, in float64
 
 
@@ -59,18 +60,21 @@ def interval(model: "Model", quantity: str, x: Float[np.ndarray, "n d"], level: 
     value = getattr(model, quantity)(x)
     if quantity == "jump_rate" and not model.has_jumps:
         return Interval(value, value.copy())
-    error = standard_error(model, quantity, x)
+    offset, error = offset_and_error(model, quantity, x)
     reach = float(ndtri((1 + level) / 2)) * error
-    factor = np.exp(reach / np.where(value > 0, value, 1.0))
     positive = (value > 0) & _positive(quantity, model.dimension)
+    size = np.where(positive, value, 1.0)
+    below, above = (np.exp(np.clip((offset + sign * reach) / size, -MOST_LOG, MOST_LOG)) for sign in (-1.0, 1.0))
+    middle = value + offset
     return Interval(
-        np.where(positive, value / factor, value - reach),
-        np.where(positive, value * factor, value + reach),
+        np.where(positive, value * below, middle - reach), np.where(positive, value * above, middle + reach)
     )
 
 
-def standard_error(model: "Model", quantity: str, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n ..."]:
-    """Computes standard errors of a quantity in the user's units.
+def offset_and_error(
+    model: "Model", quantity: str, x: Float[np.ndarray, "n d"]
+) -> tuple[Float[np.ndarray, "n ..."], Float[np.ndarray, "n ..."]]:
+    """Computes how far the most likely value of a quantity is from that of the law, and its standard error.
 
     Args:
         model: The law.
@@ -78,7 +82,7 @@ def standard_error(model: "Model", quantity: str, x: Float[np.ndarray, "n d"]) -
         x: States in the user's units.
 
     Returns:
-        A standard error for each of its numbers.
+        Both in the user's units, for each number of the quantity.
 
     Raises:
         InputError: If nothing is known of the law's uncertainty.
@@ -94,7 +98,8 @@ def standard_error(model: "Model", quantity: str, x: Float[np.ndarray, "n d"]) -
         "total_drift": ("drift", "jump_rate", "jump_law", *(() if coordinates.is_affine else ("diffusion",))),
     }[quantity]
     moved = uncertainty.moved(model.generator, z, what)
-    return np.sqrt(np.sum(per_direction[quantity](model, moved, x) ** 2, axis=1))
+    changes = per_direction[quantity](model, moved, x)
+    return changes[:, 0], np.sqrt(np.sum(changes[:, 1:] ** 2, axis=1))
 
 
 def known_uncertainty(model: "Model") -> Uncertainty:

@@ -1,7 +1,7 @@
 """How far the parameters of a law may be off, and how far that moves what the law says."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,12 +14,12 @@ from nke.mixtures import GaussianMixture
 from nke.model.batched import in_blocks
 from nke.operators import Generator, SeenStates, SmoothFactor, SmoothFunction
 
-PREFIX = "uncertainty."  # of the names of these arrays in a file
+DIRECTION, OFFSET = "uncertainty.directions.", "uncertainty.offset."  # before the names of these arrays in a file
 DERIVATIVES = 1 << 14  # states × directions at a time: some hundred megabytes under the features of a smooth law
 
 
 class Moved(NamedTuple):
-    """By how much each direction moves what the law says at n states; None: not asked for, or there are no jumps."""
+    """By how much the offset, then each direction, moves what a law says at n states; None: not asked for, no jumps."""
 
     drift: Float[np.ndarray, "n r d"] | None = None
     diffusion: Float[np.ndarray, "n r d d"] | None = None
@@ -34,13 +34,16 @@ class Uncertainty:
     Attributes:
         directions: By the name of each uncertain array of the generator, how far each of r directions moves it:
             shape (r, ...) for an array of shape (...).
+        offset: By the same names, from the law to where its parameters are most likely: terms that were dropped, being
+            within their errors from zero, are there what the data says of them. Empty: it is the law itself.
 
     Example:
-        >>> model.uncertainty.count  # two of the drift, one of the noise
+        >>> model.uncertainty.count  # constant and slope of the drift, one number of the noise
         3
     """
 
     directions: Mapping[str, Float[np.ndarray, "r ..."]]
+    offset: Mapping[str, Float[np.ndarray, "..."]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -48,7 +51,7 @@ class Uncertainty:
         return max((len(moved) for moved in self.directions.values()), default=0)
 
     def moved(self, generator: Generator, z: Float[np.ndarray, "n d"], what: Sequence[str]) -> Moved:
-        """Computes how far each direction moves drift, diffusion or jumps of a law, to first order.
+        """Computes how far the offset, then each direction, moves drift, diffusion or jumps of a law, to first order.
 
         Args:
             generator: The law whose parameters they are.
@@ -59,7 +62,10 @@ class Uncertainty:
             Changes at every state, in dimensionless coordinates.
         """
         most = 1 << max(0, (DERIVATIVES // max(self.count, 1)).bit_length() - 1)
-        directions = {name: jnp.asarray(moved, jnp.float32) for name, moved in self.directions.items()}
+        directions = {
+            name: jnp.asarray(np.concatenate([self.offset.get(name, 0 * moved[0])[None], moved]), jnp.float32)
+            for name, moved in self.directions.items()
+        }
         return in_blocks(lambda z: _moved(generator, directions, z, tuple(what)), z, most=most)
 
     def belongs_to(self, generator: Generator) -> bool:
@@ -71,21 +77,31 @@ class Uncertainty:
 
     def without(self, prefix: str) -> "Uncertainty":
         """Takes the arrays whose names begin so for certain."""
-        return Uncertainty({name: moved for name, moved in self.directions.items() if not name.startswith(prefix)})
+        kept = (
+            {name: array for name, array in arrays.items() if not name.startswith(prefix)}
+            for arrays in (self.directions, self.offset)
+        )
+        return Uncertainty(*kept)
 
     def combined(self, weights: Float[np.ndarray, "r s"]) -> "Uncertainty":
         """Takes weighted sums of the directions as new ones."""
-        return Uncertainty({n: np.tensordot(weights.T, moved, axes=1) for n, moved in self.directions.items()})
+        summed = {name: np.tensordot(weights.T, moved, axes=1) for name, moved in self.directions.items()}
+        return Uncertainty(summed, self.offset)
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Gives the arrays to be stored, by name."""
-        return {PREFIX + name: np.asarray(moved, np.float32) for name, moved in self.directions.items()}
+        named = {DIRECTION + name: moved for name, moved in self.directions.items()}
+        named |= {OFFSET + name: moved for name, moved in self.offset.items()}
+        return {name: np.asarray(array, np.float32) for name, array in named.items()}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, np.ndarray]) -> "Uncertainty | None":
         """Finds what ``tensors`` gave among the arrays of a file; None where there is nothing of it."""
-        found = {name.removeprefix(PREFIX): array for name, array in tensors.items() if name.startswith(PREFIX)}
-        return cls(found) if found else None
+        directions, offset = (
+            {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
+            for prefix in (DIRECTION, OFFSET)
+        )
+        return cls(directions, offset) if directions else None
 
 
 def named_arrays(tree: Any) -> dict[str, Any]:

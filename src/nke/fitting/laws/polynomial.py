@@ -45,6 +45,7 @@ class PolynomialFit(LawFit):
     Attributes:
         law: Its parameters.
         information: Of the parameters.
+        gradient: Of the log likelihood; not zero for terms that were dropped.
         evidence: Log likelihood less log(n)/2 for each parameter, over the transitions that it was fitted to.
         fitted: Their number.
         beside: The fit that noise and jumps come from where only the drift is a polynomial; None: they are its own.
@@ -52,16 +53,24 @@ class PolynomialFit(LawFit):
 
     law: PolynomialParameters | None = None
     information: Float[np.ndarray, "p p"] | None = None
+    gradient: Float[np.ndarray, " p"] | None = None
     evidence: float = -np.inf
     fitted: int = 0
     beside: LawFit | None = None
 
     def uncertainty(self) -> Uncertainty | None:
-        """Takes the inverse of the information; terms that were dropped are zero and stay so."""
+        """Takes the inverse of the information of all terms up to the degree, those that were dropped too.
+
+        They were dropped because they are within a few standard errors from zero, not because they are known to be
+        zero: errors of the law without them would be too small wherever there are weak ones.
+        """
         assert self.law is not None
         assert self.information is not None
-        on = np.flatnonzero(self.law.vector.active)
-        own = law_uncertainty(self.law.vector, [(on, inverse_information(self.information[np.ix_(on, on)]))])
+        assert self.gradient is not None
+        known = np.flatnonzero(np.diag(self.information) > 0)
+        covariance, offset = inverse_information(self.information[np.ix_(known, known)]), np.zeros(len(self.gradient))
+        offset[known] = covariance @ self.gradient[known]  # a step of Newton's method, to the maximum with all terms
+        own = law_uncertainty(self.law.vector, [(known, covariance)], offset)
         if self.beside is None:
             return own
         # Of a drift that was learned before, the errors are no longer those of this law.
@@ -180,6 +189,7 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         _score_tests(law, scores, some, problem),
         law,
         sums.information,
+        sums.gradient,
         float(evidence),
         len(some.step),
     )
