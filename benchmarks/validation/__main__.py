@@ -8,6 +8,7 @@ from benchmarks.validation import (
     biases,
     budget,
     cost,
+    coverage,
     decisions,
     diagnosis,
     forms,
@@ -44,6 +45,7 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "nonpolynomial": (nonpolynomial.main, "systems whose laws are no polynomials; has options, see its --help"),
     "further": (further.main, "laws of many kinds that no choice was made for; has options, see its --help"),
     "diagnosis": (diagnosis.main, "right models and made-up failures; has options, see its --help"),
+    "coverage": (coverage.main, "how often intervals hold the truth; has options, see its --help"),
     "networks": (networks.main, "networks on the paper's systems; has options, see its --help"),
     "budget": (budget.main, "what a fit costs beside Euler–Maruyama's; has options, see its --help"),
 }
@@ -51,6 +53,7 @@ WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
     "nonpolynomial": nonpolynomial.main,
     "further": further.main,
     "diagnosis": diagnosis.main,
+    "coverage": coverage.main,
     "networks": networks.main,
     "budget": budget.main,
 }

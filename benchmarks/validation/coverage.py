@@ -3,8 +3,8 @@
 ``python -m benchmarks.validation coverage [--sets 20] [--systems double-well,...] [--first-seed 0] [--level 0.9]``
 
 Coverage is pointwise: the share of held-out states at which the interval holds the true value, averaged over data sets,
-with the standard error of that mean. Numbers that a law knows without error (no noise of a position, a correlation that was
-dropped and is none) are not counted.
+with the standard error of that mean. Numbers that a law knows without error, such as the drift of a position, are not
+counted.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def _times(system: System, rows: int) -> Float[np.ndarray, " rows"]:
 SETTINGS: dict[str, Setting] = {
     "ornstein-uhlenbeck": Setting(nke.systems.OrnsteinUhlenbeck, 32),
     "ornstein-uhlenbeck, one path": Setting(nke.systems.OrnsteinUhlenbeck, 1, 5000),
-    "double-well": Setting(nke.systems.DoubleWell, 64),
+    "double-well": Setting(lambda: nke.systems.DoubleWell(dimension=1), 64),
     "lorenz": Setting(lambda: nke.systems.Lorenz(noise=0.3), 24),
     "black-scholes": Setting(nke.systems.BlackScholes, 64),
     "periodic-potential": Setting(lambda: nke.systems.PeriodicPotential(rate=0.0), 64),
@@ -96,7 +96,8 @@ def measure(setting: Setting, seed: int, level: float) -> dict[str, Row]:
             continue
         lower, upper = model.interval(quantity, x, level)
         rows[quantity] = _row(np.asarray(getattr(system, quantity)(x)), getattr(model, quantity)(x), lower, upper)
-    print(f"    seed {seed}: {result.form}; jumps {model.has_jumps}; seen {model.seen(x).mean():.3f}; " + words(rows), flush=True)
+    facts = f"{result.form}; jumps {model.has_jumps}; seen {model.seen(x).mean():.3f}"
+    print(f"    seed {seed}: {facts}; {words(rows)}", flush=True)
     return rows
 
 

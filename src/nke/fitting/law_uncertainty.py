@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from nke.fitting.newton import ParameterVector
-from nke.model import Uncertainty, named_arrays
+from nke.model import Uncertainty, far_from_each_other, named_arrays
 from nke.operators import Generator
 
 Blocks = Sequence[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]
@@ -93,7 +93,7 @@ def shortened(uncertainty: Uncertainty, generator: Generator, z: Float[np.ndarra
     if uncertainty.count <= FEW_DIRECTIONS:
         return uncertainty
     what = ("drift", "diffusion", *(() if generator.jump is None else ("jump_rate", "jump_law")))
-    moved = uncertainty.moved(generator, _far_from_each_other(z, STATES), what)
+    moved = uncertainty.moved(generator, far_from_each_other(z, STATES), what)
     rows = np.concatenate(
         [np.moveaxis(np.asarray(p)[:, 1:], 1, -1).reshape(-1, uncertainty.count) for p in jax.tree.leaves(moved)]
     )
@@ -105,15 +105,6 @@ def shortened(uncertainty: Uncertainty, generator: Generator, z: Float[np.ndarra
     kept = np.cumsum((rows @ axes.T) ** 2, axis=1).min(axis=0)
     count = int(np.searchsorted(kept, 1 - LOST_VARIANCE)) + 1
     return uncertainty.combined(axes[:count].T)
-
-
-def _far_from_each_other(z: Float[np.ndarray, "n d"], most: int) -> Float[np.ndarray, "m d"]:
-    """States, each the farthest from those before it: those where the data is thin count as much as the others."""
-    taken, distance = [0], np.linalg.norm(z - z[0], axis=1)
-    while len(taken) < most and distance.max() > 0:
-        taken.append(int(distance.argmax()))
-        distance = np.minimum(distance, np.linalg.norm(z - z[taken[-1]], axis=1))
-    return z[taken]
 
 
 def selected(uncertainty: Uncertainty, generator: Generator, change: Callable[[Generator], Any]) -> Uncertainty:

@@ -2,8 +2,8 @@
 
 from nke.model.interval import Interval
 from nke.model.model import Borders, Model
-from nke.model.region import DataRegion
+from nke.model.region import DataRegion, far_from_each_other
 from nke.model.storage import load
 from nke.model.uncertainty import Uncertainty, named_arrays
 
-__all__ = ["Borders", "DataRegion", "Interval", "Model", "Uncertainty", "load", "named_arrays"]
+__all__ = ["Borders", "DataRegion", "Interval", "Model", "Uncertainty", "far_from_each_other", "load", "named_arrays"]

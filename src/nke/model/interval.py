@@ -1,8 +1,8 @@
 """Intervals for what a law says, from the uncertainty of its parameters.
 
-To first order, by the derivative along each direction of the uncertainty: coefficients are linear in most parameters, the
-way back to the user's units is linear in them, and the ends vary smoothly with the state, which those of a few hundred
-draws do not. What is positive, a variance or a rate, has its interval on the scale of its logarithm.
+To first order, by the derivative along each direction of the uncertainty: coefficients are linear in most parameters,
+the way back to the user's units is linear in them, and the ends vary smoothly with the state, which those of a few
+hundred draws do not. What is positive, a variance or a rate, has its interval on the scale of its logarithm.
 """
 
 from typing import TYPE_CHECKING, NamedTuple

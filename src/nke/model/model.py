@@ -201,9 +201,11 @@ class Model:
     def interval(self, quantity: str, x: ArrayLike, level: float = 0.9) -> Interval:
         """Where a quantity lies, given how well the data determines the parameters of the law.
 
-        The form of the law is taken for right: terms that a polynomial dropped count as zero, and beyond the data
-        (``seen``) nothing is known of the errors. Each interval is for one number at one state. Those of variances and
-        rates are on the scale of their logarithms, so that they are positive.
+        The form of the law is taken for right, and beyond the data (``seen``) nothing is known of its errors. Of a
+        polynomial all terms up to its degree are uncertain, those too that were dropped as too weak to be told from
+        zero: the interval says what the data says of them, so that the law need not be in its middle, and now and then
+        is outside. Each interval is for one number at one state. Those of variances and rates are on the scale of their
+        logarithms, so that they are positive.
 
         Args:
             quantity: "drift", "diffusion", "jump_rate" or "total_drift".
@@ -214,8 +216,8 @@ class Model:
             Lower and upper ends, each of the shape of the quantity itself.
 
         Raises:
-            InputError: If there is no such quantity or level, the states cannot be used, or the uncertainty of the law is
-                not known.
+            InputError: If there is no such quantity or level, the states cannot be used, or nothing is known of the
+                uncertainty of the law.
 
         Example:
             >>> lower, upper = model.interval("drift", [[0.0], [1.0]])
@@ -223,7 +225,8 @@ class Model:
             (True, (2, 1))
         """
         _, batch = self._enter(x)
-        return Interval(*(end.reshape(*batch, *end.shape[1:]) for end in interval(self, quantity, self._rows(x), level)))
+        found = interval(self, quantity, self._rows(x), level)
+        return Interval(*(np.reshape(end, (*batch, *end.shape[1:])) for end in found))
 
     def seen(self, x: ArrayLike) -> Float[np.ndarray, "*batch"]:
         """How well the data that the model was fitted to covers states.
@@ -247,7 +250,7 @@ class Model:
                 "this model does not know where its data was: it was made by hand, or by a version of nke before this; "
                 "fit the data again"
             )
-        return self.region.covers(np.asarray(self.generator.visible(z))).reshape(batch)
+        return np.reshape(self.region.covers(np.asarray(self.generator.visible(z))), batch)
 
     def transition(self, x: ArrayLike, step: ArrayLike) -> GaussianMixture:
         """The law of the state a time ``step`` after x.

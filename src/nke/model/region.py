@@ -8,9 +8,10 @@ from jaxtyping import Float
 from scipy.spatial import cKDTree
 
 PREFIX = "region."  # of the names of these arrays in a file
-KEPT = 1000  # states that stand for all of the data
-CHECKED = 4000  # further states of the data that say what distance is usual
+CONSIDERED = 8000  # states of the data, from which those that stand for all of it are taken
+KEPT, SPREAD = 500, 500  # of these, at random and as far from each other as they can be: for the bulk and for the tails
 NEIGHBOURS = 5  # of a kept state, the farthest of which is at its radius
+RESOLUTION = 0.2  # least radius, in standard deviations of the data: narrower gaps are none
 INSIDE = 0.98  # share of the data that is inside
 
 
@@ -47,17 +48,20 @@ class DataRegion:
         Returns:
             Their region.
         """
-        order = np.random.default_rng(seed).permutation(len(x))[: KEPT + CHECKED]
-        # Half of few states: the others must be there to say what distance is usual.
-        kept = min(KEPT, max(1, (len(order) + 1) // 2))
-        centres, others = x[order[:kept]], x[order[kept:]]
+        rng = np.random.default_rng(seed)
+        x = x[rng.permutation(len(x))[:CONSIDERED]]
+        checked = x[: (len(x) + 1) // 2]  # by states that are not among those spread out, which would seem unusual
+        chosen = x[(len(x) - 1) // 2 :]
+        centres = np.concatenate([chosen[:KEPT], far_from_each_other(chosen[KEPT:], SPREAD)])
+        kept = len(centres)
         nearest = cKDTree(centres).query(centres, min(NEIGHBOURS + 1, kept))[0]
         radii = np.asarray(nearest).reshape(kept, -1)[:, -1]
-        # Copies of a state, as a ruler that rounds makes them, and single states far from all others.
-        middle = np.median(radii[radii > 0]) if (radii > 0).any() else 1.0
-        radii = np.clip(radii, middle / 10, max(np.quantile(radii, 0.9), middle / 10))
+        # Neither copies of a state, as a ruler that rounds makes them, nor single states far from all others.
+        spread = float(np.sqrt(np.mean(np.var(x, axis=0)))) or 1.0
+        most = max(float(np.quantile(radii, 0.9)), RESOLUTION * spread)
+        radii = np.clip(radii, RESOLUTION * spread, most)
         region = cls(centres.astype(np.float32), radii.astype(np.float32), 1.0)
-        usual = np.quantile(region._distance(others), INSIDE) if len(others) else 1.0
+        usual = np.quantile(region._distance(checked), INSIDE)
         return cls(region.centres, region.radii, float(max(usual, 0.5)))
 
     def covers(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
@@ -93,3 +97,22 @@ class DataRegion:
         if PREFIX + "centres" not in tensors:
             return None
         return cls(tensors[PREFIX + "centres"], tensors[PREFIX + "radii"], float(tensors[PREFIX + "usual"][0]))
+
+
+def far_from_each_other(x: Float[np.ndarray, "n d"], most: int) -> Float[np.ndarray, "m d"]:
+    """Takes states, each the farthest from those before it: where the data is thin as many as elsewhere.
+
+    Args:
+        x: All states.
+        most: How many are taken at most.
+
+    Returns:
+        Some of the states.
+    """
+    if not len(x):
+        return x
+    taken, distance = [0], np.linalg.norm(x - x[0], axis=1)
+    while len(taken) < most and distance.max() > 0:
+        taken.append(int(distance.argmax()))
+        distance = np.minimum(distance, np.linalg.norm(x - x[taken[-1]], axis=1))
+    return x[taken]

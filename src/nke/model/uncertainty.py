@@ -29,7 +29,7 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """Directions in which the parameters of a law may be off, independent of each other, by one standard deviation each.
+    """Independent directions in which the parameters of a law may be off, by one standard deviation each.
 
     Attributes:
         directions: By the name of each uncertain array of the generator, how far each of r directions moves it:
@@ -118,9 +118,7 @@ def with_arrays(generator: Generator, arrays: Mapping[str, Any]) -> Generator:
 
 
 @eqx.filter_jit
-def _moved(
-    generator: Generator, directions: dict[str, Array], z: Float[Array, "n d"], what: tuple[str, ...]
-) -> Moved:
+def _moved(generator: Generator, directions: dict[str, Array], z: Float[Array, "n d"], what: tuple[str, ...]) -> Moved:
     here = named_arrays(generator)
     start = {name: here[name] for name in directions}
 
