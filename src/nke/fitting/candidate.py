@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from nke.data import Coordinates, Trajectories
+from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.batches import Steps, TrainingData
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.equation import Equation
@@ -145,8 +145,17 @@ class LawFit:
         """Posterior covariance of the parameters, block by block; empty where it is not known."""
         return ()
 
-    def uncertainty(self) -> Uncertainty | None:
-        """Gives the uncertainty of the law's parameters; None where it is not known."""
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
+        """Tells how far the parameters of the law may be off.
+
+        Args:
+            problem: What the law was fitted to.
+            data: All transitions in the user's units.
+            coordinates: Those of training.
+
+        Returns:
+            The uncertainty; None where it is not known.
+        """
         return None
 
     @property

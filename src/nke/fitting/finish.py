@@ -33,9 +33,12 @@ def finish(
     Returns:
         Model, history, equation, form and score; decisions on step and jumps.
     """
-    rules, generator, kept, uncertainty = problem.rules, law.generator, None, law.uncertainty()
+    rules, generator, kept = problem.rules, law.generator, None
     if generator.jump is not None:
         kept = _used_components(generator, float32(problem.initial.sample.x), rules.least_component_share)
+    every = data.transitions()
+    with problem.trainer.clock("intervals"):
+        uncertainty = law.uncertainty(problem, every, coordinates)
     if kept is not None:
         prune = lambda g: eqx.tree_at(lambda g: g.jump_network, g, g.jump_network.prune(kept))  # noqa: E731
         uncertainty = uncertainty and selected(uncertainty, generator, prune)
@@ -44,7 +47,7 @@ def finish(
     uncertainty = uncertainty and shortened(uncertainty, generator, problem.initial.sample.states)
     model = Model(generator, coordinates, step, data.names, data.units, rule, uncertainty=uncertainty)
     equation = law.equation(data, coordinates)
-    every = some_transitions(data.transitions(), rules.averaged_transitions, problem.initial.seed)
+    every = some_transitions(every, rules.averaged_transitions, problem.initial.seed)
     noise = [noise_decision(model, every, rules)] if law.form.noise == "plain" else []
     jumps = jump_decisions(model, unseen, rules) if model.has_jumps else []
     return FitResult(

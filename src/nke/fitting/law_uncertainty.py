@@ -9,13 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from nke.data import Coordinates, Transitions
 from nke.fitting.newton import ParameterVector
+from nke.fitting.optimiser import Optimised
+from nke.fitting.penalised_newton import PenalisedSums, posterior_covariance, sums
+from nke.fitting.sandwich import ScoreSample, sandwich
 from nke.model import Uncertainty, far_from_each_other, named_arrays
-from nke.operators import Generator
+from nke.operators import ForwardPacket, Generator, TransitionRule
 
 Blocks = Sequence[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]
 
-FEW_DIRECTIONS = 64  # that are kept as they are
+FEW_DIRECTIONS = 256  # that are kept as they are
 LOST_VARIANCE = 0.01  # of drift, noise or rate at any of the states looked at, by leaving directions out
 STATES = 256  # that are looked at, far from each other
 
@@ -56,6 +60,43 @@ def law_uncertainty(
         return Uncertainty(directions)
     shifted = vector.unravel(jnp.asarray(vector.entries(offset), jnp.float32))
     return Uncertainty(directions, {name: np.asarray(array) for name, array in named_arrays(shifted).items()})
+
+
+def penalised_uncertainty(
+    found: Optimised[PenalisedSums], rule: TransitionRule, data: Transitions, coordinates: Coordinates
+) -> Uncertainty:
+    """Takes the posterior covariance of a law under penalties, by the scores of its transitions.
+
+    Args:
+        found: The parameters at their maximum, and the sums there.
+        rule: The discrete model of a step.
+        data: Transitions in the user's units.
+        coordinates: Those of training.
+
+    Returns:
+        The uncertainty of the law.
+    """
+    at, there = found.parameters, found.evidence
+    count = there.count
+    sample = ScoreSample.of(at.vector.generator, rule, data, coordinates, 0)
+    if not sample.usable:
+        return law_uncertainty(at.vector, posterior_covariance(at, there))
+    if at.linear is not None and isinstance(rule, ForwardPacket):
+        linear, values = at.linear, at.vector.values
+        scores = lambda steps: np.concatenate([s for _, s in linear.batches(rule, values, steps)])  # noqa: E731
+        whole = sample.information(scores, count)
+        pairs = [[part[np.ix_(block, block)] for part in whole] for block in at.blocks]
+    else:  # by the compiled program that the fit has used; it gives no scores, only the sums of their products
+        drawn = sums(rule, at, sample.drawn).information
+        more = count / len(sample.drawn.step)
+        pairs = [[more * bread, meat] for bread, meat in zip(drawn, there.information, strict=True)]
+    blocks = []
+    for block, (bread, meat) in zip(at.blocks, pairs, strict=True):
+        on = at.vector.active[block]
+        if on.any():
+            here = np.ix_(on, on)
+            blocks.append((block[on], sandwich(bread[here], meat[here], at.precision[block[on]])))
+    return law_uncertainty(at.vector, blocks)
 
 
 def together(one: Uncertainty, other: Uncertainty) -> Uncertainty:

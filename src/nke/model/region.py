@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 PREFIX = "region."  # of the names of these arrays in a file
 CONSIDERED = 8000  # states of the data, from which those that stand for all of it are taken
@@ -54,7 +54,7 @@ class DataRegion:
         chosen = x[(len(x) - 1) // 2 :]
         centres = np.concatenate([chosen[:KEPT], far_from_each_other(chosen[KEPT:], SPREAD)])
         kept = len(centres)
-        nearest = cKDTree(centres).query(centres, min(NEIGHBOURS + 1, kept))[0]
+        nearest = KDTree(centres).query(centres, min(NEIGHBOURS + 1, kept))[0]
         radii = np.asarray(nearest).reshape(kept, -1)[:, -1]
         # Neither copies of a state, as a ruler that rounds makes them, nor single states far from all others.
         spread = float(np.sqrt(np.mean(np.var(x, axis=0)))) or 1.0

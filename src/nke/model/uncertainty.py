@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from nke.arrays import Array as AnyArray
 from nke.mixtures import GaussianMixture
 from nke.model.batched import in_blocks
 from nke.operators import Generator, SeenStates, SmoothFactor, SmoothFunction
@@ -21,9 +22,9 @@ DERIVATIVES = 1 << 14  # states × directions at a time: some hundred megabytes 
 class Moved(NamedTuple):
     """By how much the offset, then each direction, moves what a law says at n states; None: not asked for, no jumps."""
 
-    drift: Float[np.ndarray, "n r d"] | None = None
-    diffusion: Float[np.ndarray, "n r d d"] | None = None
-    jump_rate: Float[np.ndarray, "n r"] | None = None
+    drift: Float[AnyArray, "*n d"] | None = None
+    diffusion: Float[AnyArray, "*n d d"] | None = None
+    jump_rate: Float[AnyArray, "*n"] | None = None
     jump_law: GaussianMixture | None = None
 
 

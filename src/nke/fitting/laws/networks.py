@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from nke.data import Coordinates, Transitions
 from nke.errors import DivergenceError
 from nke.fitting.batches import Blocks, float32
 from nke.fitting.candidate import (
@@ -25,12 +26,12 @@ from nke.fitting.candidate import (
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.form import ModelForm
 from nke.fitting.known_start import starting_from
-from nke.fitting.law_uncertainty import law_uncertainty
+from nke.fitting.law_uncertainty import penalised_uncertainty
 from nke.fitting.laws.polynomial import PolynomialFit
 from nke.fitting.laws.smooth import SmoothFit
 from nke.fitting.newton import BATCH
 from nke.fitting.optimiser import Optimised, Outcome
-from nke.fitting.penalised_newton import PenalisedNewton, PenalisedSums, posterior_covariance
+from nke.fitting.penalised_newton import PenalisedNewton, PenalisedSums
 from nke.fitting.polished_networks import hidden_weights_in_use, linear_parameters
 from nke.fitting.smooth_parameters import smooth_generator
 from nke.fitting.stability import diverges
@@ -59,12 +60,11 @@ class NetworkFit(LawFit):
     evidence: float = -np.inf
     polished: Optimised[PenalisedSums] | None = None
 
-    def uncertainty(self) -> Uncertainty | None:
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
         """Takes the posterior covariance of last layers and skips; the hidden layers are taken for right."""
         if self.polished is None:
             return None
-        at, there = self.polished.parameters, self.polished.evidence
-        return law_uncertainty(at.vector, posterior_covariance(at, there))
+        return penalised_uncertainty(self.polished, problem.transition_rule(self.form), data, coordinates)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from nke.data import Coordinates, Trajectories
+from nke.data import Coordinates, Trajectories, Transitions
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss, Trial, parameter_count
@@ -24,6 +24,7 @@ from nke.fitting.newton import BATCH, Newton, Sums, inverse_information
 from nke.fitting.optimiser import Outcome
 from nke.fitting.polynomial_parameters import PolynomialParameters
 from nke.fitting.rules import SelectionRules
+from nke.fitting.sandwich import ScoreSample, sandwich
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.stability import diverges, runs_away
 from nke.model import Uncertainty
@@ -58,7 +59,7 @@ class PolynomialFit(LawFit):
     fitted: int = 0
     beside: LawFit | None = None
 
-    def uncertainty(self) -> Uncertainty | None:
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
         """Takes the inverse of the information of all terms up to the degree, those that were dropped too.
 
         They were dropped because they are within a few standard errors from zero, not because they are known to be
@@ -67,14 +68,18 @@ class PolynomialFit(LawFit):
         assert self.law is not None
         assert self.information is not None
         assert self.gradient is not None
-        known = np.flatnonzero(np.diag(self.information) > 0)
+        known, vector = np.flatnonzero(np.diag(self.information) > 0), self.law.vector
         covariance, offset = inverse_information(self.information[np.ix_(known, known)]), np.zeros(len(self.gradient))
         offset[known] = covariance @ self.gradient[known]  # a step of Newton's method, to the maximum with all terms
-        own = law_uncertainty(self.law.vector, [(known, covariance)], offset)
+        rule = problem.transition_rule(self.form)
+        sample = ScoreSample.of(vector.generator, rule, data, coordinates, problem.initial.seed)
+        if sample.usable:
+            covariance = sandwich(*sample.information(lambda steps: vector.scores(rule, steps)[:, known], self.fitted))
+        own = law_uncertainty(vector, [(known, covariance)], offset)
         if self.beside is None:
             return own
         # Of a drift that was learned before, the errors are no longer those of this law.
-        rest = self.beside.uncertainty()
+        rest = self.beside.uncertainty(problem, data, coordinates)
         return None if rest is None else together(own, rest.without("advection."))
 
     def safeguarded(self, problem: Problem) -> "PolynomialFit":

@@ -12,14 +12,15 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
+from nke.data import Coordinates, Transitions
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.form import ModelForm
-from nke.fitting.law_uncertainty import law_uncertainty
+from nke.fitting.law_uncertainty import penalised_uncertainty
 from nke.fitting.laws.polynomial import PolynomialFit
-from nke.fitting.newton import BATCH, ParameterVector
+from nke.fitting.newton import BATCH
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.penalised_newton import (
     PenalisedNewton,
@@ -54,18 +55,20 @@ class SmoothFit(LawFit):
         effective: Effective number of parameters.
         fitted: Number of these transitions.
         covariances: Places of the parameters of each block in the vector of all, and their posterior covariance.
-        vector: All parameters; None where the law was not examined.
+        found: The parameters, and the sums there; None where the law was not examined.
     """
 
     evidence: float = -np.inf
     effective: float = np.nan
     fitted: int = 0
     covariances: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
-    vector: ParameterVector | None = None
+    found: Optimised[PenalisedSums] | None = None
 
-    def uncertainty(self) -> Uncertainty | None:
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
         """Takes the posterior covariance, which counts what the penalties hold back as well as what chance does."""
-        return None if self.vector is None else law_uncertainty(self.vector, self.covariances)
+        if self.found is None:
+            return None
+        return penalised_uncertainty(self.found, problem.transition_rule(self.form), data, coordinates)
 
     @property
     def posterior(self) -> Posterior:
@@ -176,7 +179,7 @@ class SmoothLaw(Candidate):
             float(effective),
             len(some.step),
             covariance,
-            at.vector,
+            found,
         )
 
 
