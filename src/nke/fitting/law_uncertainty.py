@@ -142,10 +142,10 @@ def shortened(uncertainty: Uncertainty, generator: Generator, z: Float[np.ndarra
     rows = rows[size > 0] / size[size > 0, None]
     if not len(rows):
         return uncertainty
-    _, _, axes = np.linalg.svd(rows, full_matrices=False)
-    kept = np.cumsum((rows @ axes.T) ** 2, axis=1).min(axis=0)
+    axes = np.linalg.eigh(rows.T @ rows)[1][:, ::-1]  # those that move the law most first
+    kept = np.cumsum((rows @ axes) ** 2, axis=1).min(axis=0)
     count = int(np.searchsorted(kept, 1 - LOST_VARIANCE)) + 1
-    return uncertainty.combined(axes[:count].T)
+    return uncertainty.combined(axes[:, :count])
 
 
 def selected(uncertainty: Uncertainty, generator: Generator, change: Callable[[Generator], Any]) -> Uncertainty:

@@ -104,8 +104,8 @@ def sandwich(bread: Information, meat: Information, precision: Float[np.ndarray,
 
     Example:
         >>> from nke.fitting.sandwich import sandwich
-        >>> sandwich(4 * np.eye(1), 8 * np.eye(1)).tolist(), sandwich(4 * np.eye(1), 4 * np.eye(1), 1.0).tolist()
-        ([[0.5]], [[0.2]])
+        >>> sandwich(4 * np.eye(1), 8 * np.eye(1)).tolist(), sandwich(3 * np.eye(1), 3 * np.eye(1), 1.0).tolist()
+        ([[0.5]], [[0.25]])
     """
     prior = np.diag(np.broadcast_to(precision, len(bread)))
     whole = bread + prior
