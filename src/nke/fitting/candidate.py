@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from nke.data import Coordinates, Trajectories
+from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.batches import Steps, TrainingData
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.equation import Equation
@@ -22,6 +22,7 @@ from nke.fitting.rules import SelectionRules
 from nke.fitting.score_test import ScoreTest
 from nke.fitting.stochastic import Schedule
 from nke.fitting.training import Trainer
+from nke.model import Uncertainty
 from nke.operators import ForwardPacket, Generator, TransitionRule, trainable
 
 if TYPE_CHECKING:
@@ -143,6 +144,19 @@ class LawFit:
     def posterior(self) -> Posterior:
         """Posterior covariance of the parameters, block by block; empty where it is not known."""
         return ()
+
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
+        """Tells how far the parameters of the law may be off.
+
+        Args:
+            problem: What the law was fitted to.
+            data: All transitions in the user's units.
+            coordinates: Those of training.
+
+        Returns:
+            The uncertainty; None where it is not known.
+        """
+        return None
 
     @property
     def loss(self) -> float:

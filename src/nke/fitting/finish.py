@@ -10,6 +10,7 @@ from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.batches import float32, some_transitions
 from nke.fitting.candidate import LawFit, Problem
 from nke.fitting.decisions import Estimate
+from nke.fitting.law_uncertainty import selected, shortened
 from nke.fitting.result import FitResult
 from nke.fitting.validity import jump_decisions, noise_decision, step_decision
 from nke.model import Model
@@ -35,12 +36,18 @@ def finish(
     rules, generator, kept = problem.rules, law.generator, None
     if generator.jump is not None:
         kept = _used_components(generator, float32(problem.initial.sample.x), rules.least_component_share)
+    every = data.transitions()
+    with problem.trainer.clock("intervals"):
+        uncertainty = law.uncertainty(problem, every, coordinates)
     if kept is not None:
-        generator = eqx.tree_at(lambda g: g.jump_network, generator, generator.jump_network.prune(kept))
+        prune = lambda g: eqx.tree_at(lambda g: g.jump_network, g, g.jump_network.prune(kept))  # noqa: E731
+        uncertainty = uncertainty and selected(uncertainty, generator, prune)
+        generator = prune(generator)
     rule = problem.transition_rule(law.form)
-    model = Model(generator, coordinates, step, data.names, data.units, rule)
+    uncertainty = uncertainty and shortened(uncertainty, generator, problem.initial.sample.states)
+    model = Model(generator, coordinates, step, data.names, data.units, rule, uncertainty=uncertainty)
     equation = law.equation(data, coordinates)
-    every = some_transitions(data.transitions(), rules.averaged_transitions, problem.initial.seed)
+    every = some_transitions(every, rules.averaged_transitions, problem.initial.seed)
     noise = [noise_decision(model, every, rules)] if law.form.noise == "plain" else []
     jumps = jump_decisions(model, unseen, rules) if model.has_jumps else []
     return FitResult(

@@ -23,6 +23,7 @@ from nke.fitting.result import FitResult
 from nke.fitting.sufficiency import require_a_law, require_finite_units
 from nke.fitting.suited_coordinates import SuitedCoordinates
 from nke.fitting.training import FitRun
+from nke.model import DataRegion
 from nke.progress import ProgressOption, progress_bar
 
 
@@ -111,7 +112,10 @@ def fit(
         )
     with progress_bar(progress) as begin, compilation_clock() as compilation, threadpool_limits(1, "blas"):
         result = suited.fit(data, method, jumps, FitRun(seed, begin, store))
-        result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
+        model = replace(result.model, unit_of_time=data.unit_of_time)
+        z = model.coordinates.to(data.observed_states)
+        region = DataRegion.of(np.asarray(model.generator.visible(z)), seed)
+        result = replace(result, model=replace(model, region=region))
         if diagnosis:
             clock = time.perf_counter()
             result = replace(result, diagnosis=diagnose(result.model, data, seed=seed))

@@ -76,12 +76,14 @@ class PenalisedSums:
         gradient: Sum of the scores.
         information: Sum of their products, for each block of parameters.
         evidence: Log evidence of the law and its penalties, by Laplace's method.
+        count: The number of transitions.
     """
 
     value: float
     gradient: Float[np.ndarray, " p"]
     information: tuple[Float[np.ndarray, "_ _"], ...]
     evidence: float = -np.inf
+    count: int = 0
 
     @property
     def finite(self) -> bool:
@@ -320,7 +322,7 @@ def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Penalise
         parts = [np.asarray(a, np.float64) for a in found[2:]]
         total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
     assert total is not None
-    return PenalisedSums(float(total[0]), total[1], tuple(total[2:]))
+    return PenalisedSums(float(total[0]), total[1], tuple(total[2:]), count=len(data.step))
 
 
 @may_overflow

@@ -1,7 +1,20 @@
 """The learned law in the user's units: coefficients, transition density, sampling, storage."""
 
 from nke.model.forecast import Forecast
+from nke.model.interval import Interval
 from nke.model.model import Borders, Model
+from nke.model.region import DataRegion, far_from_each_other
 from nke.model.storage import load
+from nke.model.uncertainty import Uncertainty, named_arrays
 
-__all__ = ["Borders", "Forecast", "Model", "load"]
+__all__ = [
+    "Borders",
+    "DataRegion",
+    "Forecast",
+    "Interval",
+    "Model",
+    "Uncertainty",
+    "far_from_each_other",
+    "load",
+    "named_arrays",
+]

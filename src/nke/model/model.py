@@ -18,9 +18,12 @@ from nke.errors import InputError, InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.model import batched, simulation
 from nke.model.forecast import Forecast, forecast
+from nke.model.interval import Interval, interval
 from nke.model.pushforward import displacement_back, law_back
+from nke.model.region import DataRegion
 from nke.model.stationary import stationary
 from nke.model.storage import write
+from nke.model.uncertainty import Uncertainty
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
 from nke.progress import ProgressOption, progress_bar
 
@@ -47,6 +50,8 @@ class Model:
         unit_of_time: The unit of time, for axes and tables.
         borders: Lowest and highest value of each coordinate, at which ``sample`` reflects; infinite where there is
             none, None where there are none at all. Transition densities do not know of them.
+        uncertainty: How far the parameters of the generator may be off; None where it is not known.
+        region: Where the data was that the model was fitted to; None where it is not known.
 
     Example:
         >>> model.names, model.dimension, model.has_jumps
@@ -62,6 +67,8 @@ class Model:
     splitting: Splitting = field(default_factory=Strang)
     unit_of_time: str = ""
     borders: Borders | None = None
+    uncertainty: Uncertainty | None = field(default=None, repr=False)
+    region: DataRegion | None = field(default=None, repr=False)
 
     @property
     def dimension(self) -> int:
@@ -192,6 +199,60 @@ class Model:
         """
         drift = self.drift(x)
         return drift + self.jump_rate(x)[..., None] * self.jump_law(x).mean if self.has_jumps else drift
+
+    def interval(self, quantity: str, x: ArrayLike, level: float = 0.9) -> Interval:
+        """Where a quantity lies, given how well the data determines the parameters of the law.
+
+        The form of the law is taken for right, and beyond the data (``seen``) nothing is known of its errors. Of a
+        polynomial all terms up to its degree are uncertain, those too that were dropped as too weak to be told from
+        zero: the interval says what the data says of them, so that the law need not be in its middle, and now and then
+        is outside. Each interval is for one number at one state. Those of variances and rates are on the scale of their
+        logarithms, so that they are positive.
+
+        Args:
+            quantity: "drift", "diffusion", "jump_rate" or "total_drift".
+            x: States (..., d).
+            level: Probability with which an interval is to hold the true value.
+
+        Returns:
+            Lower and upper ends, each of the shape of the quantity itself.
+
+        Raises:
+            InputError: If there is no such quantity or level, the states cannot be used, or nothing is known of the
+                uncertainty of the law.
+
+        Example:
+            >>> lower, upper = model.interval("drift", [[0.0], [1.0]])
+            >>> bool((lower < model.drift([[0.0], [1.0]])).all()), upper.shape
+            (True, (2, 1))
+        """
+        _, batch = self._enter(x)
+        found = interval(self, quantity, self._rows(x), level)
+        return Interval(*(np.reshape(end, (*batch, *end.shape[1:])) for end in found))
+
+    def seen(self, x: ArrayLike) -> Float[np.ndarray, "*batch"]:
+        """How well the data that the model was fitted to covers states.
+
+        Args:
+            x: States (..., d).
+
+        Returns:
+            One where the data was, falling to zero away from it, also in holes; a number for each state (...).
+
+        Raises:
+            InputError: If the model does not know its data, or the states cannot be used.
+
+        Example:
+            >>> model.seen([[0.0], [1000.0]]).tolist()
+            [1.0, 0.0]
+        """
+        z, batch = self._enter(x)
+        if self.region is None:
+            raise InputError(
+                "this model does not know where its data was: it was made by hand, or by a version of nke before this; "
+                "fit the data again"
+            )
+        return np.reshape(self.region.covers(np.asarray(self.generator.visible(z))), batch)
 
     def transition(self, x: ArrayLike, step: ArrayLike) -> GaussianMixture:
         """The law of the state a time ``step`` after x.

@@ -15,6 +15,8 @@ import numpy as np
 
 from nke.errors import DamagedFileError
 from nke.model.entries import Entries, is_number, is_whole
+from nke.model.region import PREFIX as REGION
+from nke.model.uncertainty import DIRECTION, OFFSET
 from nke.operators.jump import JUMPS
 from nke.operators.networks.diffusion_factors import FACTORS
 from nke.operators.networks.drift import DRIFTS
@@ -126,7 +128,9 @@ def expected(config: Any, arrays: Arrays) -> File:
     splitting = entries.part("splitting")
     splitting.word("kind", SPLITTINGS.kinds, SPLITTINGS.role)
     splitting.end()
-    _generator(entries.part("generator"), d, file)
+    inputs = _generator(entries.part("generator"), d, file)
+    _uncertainty(file)
+    _region(inputs, file)
     for name in ("shift", "scale"):
         file.expected[f"coordinates.{name}"] = ((d,), np.dtype(np.float64))
     file.checks.append(lambda: _positive(arrays, "coordinates.scale"))
@@ -176,7 +180,33 @@ def _rule(part: Entries, d: int) -> None:
     return part.end()
 
 
-def _generator(part: Entries, d: int, file: File) -> None:
+def _uncertainty(file: File) -> None:
+    """Directions in which arrays of the law are uncertain, as many for each; there need be none."""
+    law, arrays = dict(file.expected), file.arrays
+    counts = {array.shape[:1] for name, array in arrays.items() if name.startswith(DIRECTION)}
+    if len(counts) > 1 or () in counts:
+        raise DamagedFileError("expected as many directions for each uncertain array, but got different numbers")
+    for name, (shape, kind) in law.items():
+        if DIRECTION + name in arrays:
+            file.expected[DIRECTION + name] = ((*next(iter(counts)), *shape), kind)
+            if OFFSET + name in arrays:
+                file.expected[OFFSET + name] = (shape, kind)
+
+
+def _region(inputs: int, file: File) -> None:
+    """Balls around states of the data, in the columns that the law sees; there need be none."""
+    if REGION + "centres" not in file.arrays:
+        return
+    count = len(file.arrays[REGION + "centres"]) if file.arrays[REGION + "centres"].ndim else 0
+    single, double = np.dtype(np.float32), np.dtype(np.float64)
+    file.expected[REGION + "centres"] = ((count, inputs), single)
+    file.expected[REGION + "radii"] = ((count,), single)
+    file.expected[REGION + "usual"] = ((1,), double)
+    file.checks += [lambda: _positive(file.arrays, REGION + "radii"), lambda: _positive(file.arrays, REGION + "usual")]
+
+
+def _generator(part: Entries, d: int, file: File) -> int:
+    """Reads the law and tells how many columns of the state it sees."""
     inputs, outputs, pairs, constrained = d, d, [], part.has("constraint")
     positions: list[int] = []
     if constrained:
@@ -216,6 +246,7 @@ def _generator(part: Entries, d: int, file: File) -> None:
     if constrained:
         _same_constraint(places, len(positions), len(pairs), file)
     part.end()
+    return inputs
 
 
 def _constraint(part: Entries, d: int, file: File) -> tuple[list[int], list[int]]:

@@ -21,6 +21,8 @@ from nke.files.atomic import write_atomically
 from nke.files.regular import read_bytes
 from nke.files.sealed import Sealed, pack
 from nke.model import format4, schema
+from nke.model.region import DataRegion
+from nke.model.uncertainty import Uncertainty
 from nke.operators import Generator
 from nke.operators.splitting import SPLITTINGS
 from nke.operators.transition_rule import RULES
@@ -179,6 +181,8 @@ def _build(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> "Model":
         SPLITTINGS.build(config["splitting"]),
         config["unit_of_time"],
         _with_infinite(config.get("borders")),  # missing in files before there were borders
+        Uncertainty.from_tensors(tensors),
+        DataRegion.from_tensors(tensors),
     )
 
 
@@ -197,6 +201,8 @@ def _tensors(model: "Model") -> dict[str, np.ndarray]:
     """The arrays of a model by the place where they are in it."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(model.generator)
     tensors = {_name(path): np.asarray(leaf) for path, leaf in leaves if isinstance(leaf, jax.Array)}
+    for known in (model.uncertainty, model.region):
+        tensors |= {} if known is None else known.tensors()
     return tensors | {
         "coordinates.shift": model.coordinates.shift,
         "coordinates.scale": model.coordinates.scale,

@@ -5,6 +5,7 @@ from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.model import Model
+from nke.plots.curve import learned_curve
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -52,7 +53,7 @@ def diffusion(
 def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None) -> AxesArray:
     axes = grid(figure, 1, 1)
     axis, (x, states) = axes[0, 0], view.line(0)
-    axis.plot(x, model.diffusion(states)[:, 0, 0], color=LEARNED, label="model")
+    learned_curve(axis, model, "diffusion", states)
     if truth is not None:
         axis.plot(x, np.asarray(truth.diffusion(states))[:, 0, 0], "--", color=RECORDED, label="truth")
     view.rug(axis, 0)

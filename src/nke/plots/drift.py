@@ -5,7 +5,8 @@ from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.model import Model
-from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, label, outline, per_time, with_unit
+from nke.plots.curve import learned_curve
+from nke.plots.style import RECORDED, AxesArray, Canvas, grid, label, outline, per_time, with_unit
 from nke.plots.view import View, pair_axes, title
 from nke.systems import System
 
@@ -13,7 +14,9 @@ from nke.systems import System
 def drift(
     model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
-    """Draws f(x): a curve in one dimension, arrows in every plane of two coordinates in more.
+    """Draws f(x): a curve with its 90 % interval in one dimension, arrows in every plane of two coordinates in more.
+
+    The curve is faint where there was no data.
 
     Args:
         model: The model.
@@ -41,7 +44,7 @@ def _curve(model: Model, view: View, truth: System | None, figure: Canvas | None
     axes = grid(figure, 1, 1)
     axis, (x, states) = axes[0, 0], view.line(0)
     axis.axhline(0, color="0.6", linewidth=0.8)
-    axis.plot(x, model.drift(states)[:, 0], color=LEARNED, label="model")
+    learned_curve(axis, model, "drift", states)
     if truth is not None:
         axis.plot(x, np.asarray(truth.drift(states))[:, 0], "--", color=RECORDED, label="truth")
     view.rug(axis, 0)

@@ -7,6 +7,7 @@ from scipy.stats import norm
 from nke.data import Trajectories
 from nke.mixtures import GaussianMixture
 from nke.model import Model
+from nke.plots.curve import learned_curve
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -55,7 +56,7 @@ def jump_rate(
         return _colours(model, view, name, truth, figure)
     axes = grid(figure, 1, 1)
     axis, (x, states) = axes[0, 0], view.line(0)
-    axis.plot(x, model.jump_rate(states), color=LEARNED, label="model")
+    learned_curve(axis, model, "jump_rate", states)
     if truth is not None:
         axis.plot(x, np.asarray(truth.jump_rate(states)), "--", color=RECORDED, label="truth")
     view.rug(axis, 0)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from nke.data import Coordinates, Transitions
 from nke.errors import DivergenceError
 from nke.fitting.batches import Blocks, float32
 from nke.fitting.candidate import (
@@ -25,15 +26,17 @@ from nke.fitting.candidate import (
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.form import ModelForm
 from nke.fitting.known_start import starting_from
+from nke.fitting.law_uncertainty import penalised_uncertainty
 from nke.fitting.laws.polynomial import PolynomialFit
 from nke.fitting.laws.smooth import SmoothFit
 from nke.fitting.newton import BATCH
-from nke.fitting.optimiser import Outcome
-from nke.fitting.penalised_newton import PenalisedNewton
+from nke.fitting.optimiser import Optimised, Outcome
+from nke.fitting.penalised_newton import PenalisedNewton, PenalisedSums
 from nke.fitting.polished_networks import hidden_weights_in_use, linear_parameters
 from nke.fitting.smooth_parameters import smooth_generator
 from nke.fitting.stability import diverges
 from nke.fitting.stochastic import CHUNK, losses
+from nke.model import Uncertainty
 from nke.operators import Generator
 
 if TYPE_CHECKING:
@@ -50,10 +53,18 @@ class NetworkFit(LawFit):
     Attributes:
         trial: Whether the training was a short run, which only compares forms.
         evidence: Log evidence of the law over the transitions it was polished on; −∞ where it is not known.
+        polished: Parameters of last layers and skips, and the sums there; None where they were not polished.
     """
 
     trial: bool = False
     evidence: float = -np.inf
+    polished: Optimised[PenalisedSums] | None = None
+
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
+        """Takes the posterior covariance of last layers and skips; the hidden layers are taken for right."""
+        if self.polished is None:
+            return None
+        return penalised_uncertainty(self.polished, problem.transition_rule(self.form), data, coordinates)
 
 
 @dataclass(frozen=True)
@@ -153,7 +164,7 @@ class NetworkLaw(Candidate):
                 if found.outcome is Outcome.NOT_FINITE:
                     return self._fitted(generator, problem)
                 at, evidence = found.parameters, found.evidence.evidence
-        return replace(self._fitted(at.vector.generator, problem), evidence=evidence)
+        return replace(self._fitted(at.vector.generator, problem), evidence=evidence, polished=found)
 
     def _fitted(self, generator: Generator, problem: Problem) -> NetworkFit:
         loss = TransitionLoss(problem.transition_rule(self.form))

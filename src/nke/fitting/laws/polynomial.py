@@ -12,19 +12,22 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from nke.data import Coordinates, Trajectories
+from nke.data import Coordinates, Trajectories, Transitions
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, TransitionLoss, Trial, parameter_count
 from nke.fitting.decisions import Decision
 from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
-from nke.fitting.newton import BATCH, Newton, Sums
+from nke.fitting.law_uncertainty import law_uncertainty, together
+from nke.fitting.newton import BATCH, Newton, Sums, inverse_information
 from nke.fitting.optimiser import Outcome
 from nke.fitting.polynomial_parameters import PolynomialParameters
 from nke.fitting.rules import SelectionRules
+from nke.fitting.sandwich import ScoreSample, sandwich
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.stability import diverges, runs_away
+from nke.model import Uncertainty
 from nke.operators import DriftNetwork, Generator
 
 if TYPE_CHECKING:
@@ -43,14 +46,41 @@ class PolynomialFit(LawFit):
     Attributes:
         law: Its parameters.
         information: Of the parameters.
+        gradient: Of the log likelihood; not zero for terms that were dropped.
         evidence: Log likelihood less log(n)/2 for each parameter, over the transitions that it was fitted to.
         fitted: Their number.
+        beside: The fit that noise and jumps come from where only the drift is a polynomial; None: they are its own.
     """
 
     law: PolynomialParameters | None = None
     information: Float[np.ndarray, "p p"] | None = None
+    gradient: Float[np.ndarray, " p"] | None = None
     evidence: float = -np.inf
     fitted: int = 0
+    beside: LawFit | None = None
+
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
+        """Takes the inverse of the information of all terms up to the degree, those that were dropped too.
+
+        They were dropped because they are within a few standard errors from zero, not because they are known to be
+        zero: errors of the law without them would be too small wherever there are weak ones.
+        """
+        assert self.law is not None
+        assert self.information is not None
+        assert self.gradient is not None
+        known, vector = np.flatnonzero(np.diag(self.information) > 0), self.law.vector
+        covariance, offset = inverse_information(self.information[np.ix_(known, known)]), np.zeros(len(self.gradient))
+        offset[known] = covariance @ self.gradient[known]  # a step of Newton's method, to the maximum with all terms
+        rule = problem.transition_rule(self.form)
+        sample = ScoreSample.of(vector.generator, rule, data, coordinates, problem.initial.seed)
+        if sample.usable:
+            covariance = sandwich(*sample.information(lambda steps: vector.scores(rule, steps)[:, known], self.fitted))
+        own = law_uncertainty(vector, [(known, covariance)], offset)
+        if self.beside is None:
+            return own
+        # Of a drift that was learned before, the errors are no longer those of this law.
+        rest = self.beside.uncertainty(problem, data, coordinates)
+        return None if rest is None else together(own, rest.without("advection."))
 
     def safeguarded(self, problem: Problem) -> "PolynomialFit":
         """A drift of higher powers that runs away beyond the data becomes that at the nearest state of the data."""
@@ -164,6 +194,7 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         _score_tests(law, scores, some, problem),
         law,
         sums.information,
+        sums.gradient,
         float(evidence),
         len(some.step),
     )

@@ -27,10 +27,12 @@ class PolynomialDriftLaw(Candidate):
     Attributes:
         form: Of the law.
         learned: The law with networks.
+        source: The fit that it comes from, which knows how far noise and jumps may be off.
     """
 
     form: ModelForm
     learned: Generator
+    source: LawFit | None = None
 
     def initial(self, problem: Problem) -> Generator:
         """Starts at least squares."""
@@ -42,7 +44,7 @@ class PolynomialDriftLaw(Candidate):
         law = PolynomialParameters.of(
             self.initial(problem), problem.initial.sample.origin, problem.rules.origin_distance, only_drift=True
         )
-        return fitted_polynomial(self.form, law, problem)
+        return replace(fitted_polynomial(self.form, law, problem), beside=self.source)
 
 
 class PolynomialDriftFamily(Family):
@@ -64,7 +66,7 @@ class PolynomialDriftFamily(Family):
             return
         for degree in problem.initial.regression(learned.form.noise).degrees():
             form = replace(learned.form, degree=degree, drift_network=False, basis="powers")
-            yield PolynomialDriftLaw(form, learned.generator)
+            yield PolynomialDriftLaw(form, learned.generator, learned)
             if search.trials[-1].comparison.accepted:
                 return
 

@@ -12,11 +12,13 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
+from nke.data import Coordinates, Transitions
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.form import ModelForm
+from nke.fitting.law_uncertainty import penalised_uncertainty
 from nke.fitting.laws.polynomial import PolynomialFit
 from nke.fitting.newton import BATCH
 from nke.fitting.optimiser import Optimised, Outcome
@@ -34,6 +36,7 @@ from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
 from nke.fitting.stability import diverges, exceeds_motions
+from nke.model import Uncertainty
 from nke.operators import Generator, PoissonJump, SmoothDrift, SmoothFactor, SmoothFunction
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ class SmoothFit(LawFit):
         fitted: Number of these transitions.
         cost_beside_drift: Nats of evidence that the parameters of noise and jumps cost.
         covariances: Places of the parameters of each block in the vector of all, and their posterior covariance.
+        found: The parameters, and the sums there; None where the law was not examined.
     """
 
     evidence: float = -np.inf
@@ -61,6 +65,13 @@ class SmoothFit(LawFit):
     fitted: int = 0
     cost_beside_drift: float = np.nan
     covariances: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
+    found: Optimised[PenalisedSums] | None = None
+
+    def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
+        """Takes the posterior covariance, which counts what the penalties hold back as well as what chance does."""
+        if self.found is None:
+            return None
+        return penalised_uncertainty(self.found, problem.transition_rule(self.form), data, coordinates)
 
     @property
     def posterior(self) -> Posterior:
@@ -173,6 +184,7 @@ class SmoothLaw(Candidate):
             len(some.step),
             _cost_beside_drift(found, len(some.step)),
             covariance,
+            found,
         )
 
 

@@ -211,6 +211,25 @@ class SmoothFunction(eqx.Module):
         values = np.asarray(jax.vmap(self)(jnp.asarray(x, jnp.float32)), np.float64)
         return SmoothFunction(self.basis, self.table, self.used, limits_of(values))
 
+    def unlimited(self) -> "SmoothFunction":
+        """The function without limits: at them its derivatives are zero, which says nothing about its errors.
+
+        Returns:
+            A function of the same weights.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> one = jnp.ones((1, 1))
+            >>> line = nke.operators.SmoothFunction(nke.operators.SmoothBasis(1, one, one, []), jnp.array([[0, 2.0]]))
+            >>> line.within(np.array([[0.0], [1.0]])).unlimited()(jnp.array([5.0])).tolist()
+            [10.0]
+        """
+        same = object.__new__(SmoothFunction)  # also of traced weights, which cannot be read
+        for name in ("basis", "weights", "columns", "rows"):
+            object.__setattr__(same, name, getattr(self, name))
+        object.__setattr__(same, "limits", None)
+        return same
+
     @property
     def table(self) -> Float[np.ndarray, "o f"]:
         """All weights, zero where none is learned.
