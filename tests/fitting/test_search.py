@@ -51,7 +51,7 @@ class TestANewFamily:
         assert gain.value > 2 * gain.error
         assert evidence["lack of fit of drift in nats"].value < result.rules.lack_of_fit_nats
         assert result.decision("networks").answer == "no"
-        assert "Is the drift a sum of sines? yes" in result.summary()
+        assert "Is the drift a sum of sines? yes" in result.summary(verbose=True)
 
     def test_finds_the_amplitudes(self, result, recorded):
         """An amplitude is known to √(a/(T·⟨sin²⟩)), T = 180·2.5; time runs in units of the data's own step."""

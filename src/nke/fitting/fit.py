@@ -22,6 +22,7 @@ from nke.fitting.recorded import recorded
 from nke.fitting.result import FitResult
 from nke.fitting.suited_coordinates import SuitedCoordinates
 from nke.fitting.training import FitRun
+from nke.model.coefficients import QUANTILES
 from nke.progress import ProgressOption, progress_bar
 
 
@@ -106,7 +107,9 @@ def fit(
         )
     with progress_bar(progress) as begin, compilation_clock() as compilation, threadpool_limits(1, "blas"):
         result = suited.fit(data, method, jumps, FitRun(seed, begin, store))
-        result = replace(result, model=replace(result.model, unit_of_time=data.unit_of_time))
+        seen = np.quantile(data.observed_states, QUANTILES, axis=0).T
+        model = replace(result.model, unit_of_time=data.unit_of_time, quantiles=tuple(map(tuple, seen.tolist())))
+        result = replace(result, model=model)
         if diagnosis:
             clock = time.perf_counter()
             result = replace(result, diagnosis=diagnose(result.model, data, seed=seed))

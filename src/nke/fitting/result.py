@@ -93,17 +93,20 @@ class FitResult:
             found.append(f"the law is {self.diagnosis}".replace("\n", "; "))
         return tuple(found)
 
-    def summary(self) -> str:
-        """Describes the fit in plain words.
+    def summary(self, verbose: bool = False) -> str:
+        """Describes the law in plain words, in the units of the data.
+
+        Args:
+            verbose: Whether to tell also how it was found: every decision with its evidence, trainings and time.
 
         Returns:
-            Some lines of text: the law, the decisions behind it, score and time.
+            Some lines of text: drift, volatility, jumps, score, and what speaks against it.
 
         Example:
             >>> print(result.summary().splitlines()[0])
             law           drift and diffusion, no jumps, of x; step 0.02
         """
-        return summarise(self)
+        return summarise(self, verbose)
 
     def __str__(self) -> str:
         return self.summary()
@@ -112,16 +115,18 @@ class FitResult:
         """Gives the result as plain values, without the model and the histories.
 
         Returns:
-            Decisions, diagnosis, equation, form, score, rules and timings, ready for JSON.
+            Coefficients over the range of the data, decisions, diagnosis, equation, form, score, rules and timings,
+            ready for JSON.
 
         Example:
             >>> sorted(result.to_dict())
-            ['decisions', 'diagnosis', 'equation', 'form', 'jumps', 'rules', 'score', 'timings']
+            ['coefficients', 'decisions', 'diagnosis', 'equation', 'form', 'jumps', 'rules', 'score', 'timings']
         """
         return {
             "jumps": self.model.has_jumps,
             "form": self.form and self.form.to_dict(),
             "equation": self.equation and self.equation.to_dict(),
+            "coefficients": self.model.coefficients().to_dict(),
             "score": self.score and self.score._asdict(),
             "decisions": [decision.to_dict() for decision in self.decisions],
             "diagnosis": self.diagnosis and self.diagnosis.to_dict(),
@@ -145,7 +150,7 @@ class FitResult:
             True
         """
         found = self.to_dict()
-        del found["timings"], found["jumps"]
+        del found["timings"], found["jumps"], found["coefficients"]
         found["history"] = {
             name: {
                 "steps": curve.steps.tolist(),

@@ -17,12 +17,14 @@ from nke.data import Coordinates, Trajectories
 from nke.errors import InputError, InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.model import batched, simulation
+from nke.model.coefficients import Coefficients
 from nke.model.pushforward import displacement_back
 from nke.model.storage import write
+from nke.model.words import describe, title
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
 from nke.progress import ProgressOption, progress_bar
 
-Borders = tuple[tuple[float, float], ...]
+Borders = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Model:
         unit_of_time: The unit of time, for axes and tables.
         borders: Lowest and highest value of each coordinate, at which ``sample`` reflects; infinite where there is
             none, None where there are none at all. Transition densities do not know of them.
+        quantiles: Of each coordinate of the data that the model was fitted to, at the shares ``QUANTILES``; None where
+            they are not known. They say where a table of the law is of interest.
 
     Example:
         >>> model.names, model.dimension, model.has_jumps
@@ -60,6 +64,7 @@ class Model:
     splitting: Splitting = field(default_factory=Strang)
     unit_of_time: str = ""
     borders: Borders | None = None
+    quantiles: Borders | None = None
 
     @property
     def dimension(self) -> int:
@@ -190,6 +195,24 @@ class Model:
         """
         drift = self.drift(x)
         return drift + self.jump_rate(x)[..., None] * self.jump_law(x).mean if self.has_jumps else drift
+
+    def coefficients(self, x: ArrayLike | None = None) -> Coefficients:
+        """Drift, total drift, diffusion and jumps in some states together, as numbers for a table.
+
+        Args:
+            x: States (n, d); None: in the middle of the data that the model was fitted to, and to both sides of it.
+
+        Returns:
+            The coefficients, with names and units.
+
+        Raises:
+            InputError: If the states have another number of coordinates than the model, or are out of their domain.
+
+        Example:
+            >>> model.coefficients().states.shape
+            (5, 1)
+        """
+        return Coefficients.of(self, None if x is None else self._enter_rows(x))
 
     def transition(self, x: ArrayLike, step: ArrayLike) -> GaussianMixture:
         """The law of the state a time ``step`` after x.
@@ -412,6 +435,12 @@ class Model:
         """
         write(self, path)
 
+    def __str__(self) -> str:
+        return "\n".join(describe(self))
+
+    def __repr__(self) -> str:
+        return f"Model({title(self)})"
+
     def _dimensionless_borders(self) -> Float[np.ndarray, "2 d"] | None:
         """Lowest and highest dimensionless states; a column that has a border is not curved."""
         if self.borders is None:
@@ -429,6 +458,11 @@ class Model:
             )
         self.coordinates.require_inside(x, self.names)
         return self.coordinates.to(x).reshape(-1, self.dimension), x.shape[:-1]
+
+    def _enter_rows(self, x: ArrayLike) -> Float[np.ndarray, "n d"]:
+        """States in the user's units as rows, checked."""
+        self._enter(x)
+        return self._rows(x)
 
     def _rows(self, x: ArrayLike) -> Float[np.ndarray, "n d"]:
         """States in the user's units as rows."""

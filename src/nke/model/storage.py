@@ -133,6 +133,7 @@ def _configuration(model: "Model") -> dict[str, Any]:
         "transforms": [transform.configuration() for transform in model.coordinates.transforms],
         "unit_of_time": model.unit_of_time,
         "borders": _finite(model.borders),
+        "quantiles": model.quantiles,
         "rule": RULES.describe(model.rule),
         "splitting": SPLITTINGS.describe(model.splitting),
         "generator": model.generator.configuration(),
@@ -155,6 +156,7 @@ def _build(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> "Model":
         SPLITTINGS.build(config["splitting"]),
         config["unit_of_time"],
         _with_infinite(config.get("borders")),  # missing in files before there were borders
+        _as_tuples(config.get("quantiles")),  # likewise
     )
 
 
@@ -167,6 +169,10 @@ def _with_infinite(borders: list[list[float | None]] | None) -> "Borders | None"
     if borders is None:
         return None
     return tuple((-np.inf if low is None else low, np.inf if high is None else high) for low, high in borders)
+
+
+def _as_tuples(rows: list[list[float]] | None) -> "Borders | None":
+    return None if rows is None else tuple(tuple(row) for row in rows)
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:
