@@ -19,6 +19,7 @@ from nke.cli.output import note
 from nke.cli.plot import plot
 from nke.cli.sample import sample
 from nke.cli.simulate import simulate
+from nke.cli.words import as_flags
 from nke.errors import NkeError
 
 
@@ -41,7 +42,7 @@ class Commands(TyperGroup):
             if ctx.params["debug"]:
                 typer.echo(traceback.format_exc(), err=True)
             words = "interrupted" if interrupted else " ".join(str(error).split()) or "out of memory"
-            typer.echo(f"nke: {words}", err=True)
+            typer.echo(f"nke: {as_flags(words)}", err=True)
             if interrupted and ctx.obj is not None:
                 ctx.obj(1)
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nke.cli.words import as_flags
 from nke.errors import MissingPackageError
 
 if TYPE_CHECKING:
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 def say(words: str, as_json: bool, facts: dict[str, Any]) -> None:
     """Prints the words, or the facts as one JSON object."""
-    typer.echo(json.dumps(_plain(facts), ensure_ascii=False) if as_json else words)
+    typer.echo(json.dumps(_plain(facts), ensure_ascii=False) if as_json else as_flags(words))
 
 
 def note(words: str) -> None:
     """Prints a note on the error stream."""
-    typer.echo(f"note: {words}", err=True)
+    typer.echo(f"note: {as_flags(words)}", err=True)
 
 
 def table(rows: dict[str, Any]) -> str:

@@ -37,7 +37,8 @@ class Trajectories:
 
     Args:
         states: Shape (N,), (N, d) or (M, N, d), or a list of (N_i, d) or (N_i,) arrays, one per trajectory. A plain
-            list of lists of numbers is read as NumPy reads it: one trajectory of shape (N, d).
+            list of lists of numbers is read as NumPy reads it: one trajectory of shape (N, d). Two axes with more
+            coordinates than rows are refused, since paths were meant: M paths of one coordinate are (M, N, 1).
         times: The time step, or times of shape (N,) shared by all trajectories, (M, N), or a list of (N_i,).
         names: One name per coordinate; x1 … xd if not given.
         units: One unit per coordinate; empty if not given.
@@ -245,8 +246,6 @@ class Trajectories:
         """Stretches of a single trajectory, from one observed row to the one before another."""
         parts = [slice(seen[a], seen[b - 1] + 1) for a, b in zip(starts, ends, strict=True)]
         rows, times = ([array[part] for part in parts] for array in (self._rows, self._times))
-        if len(parts) == 1:
-            rows, times = rows[0], times[0]
         return type(self)(rows, times, self.names, self.units, self.unit_of_time)
 
     def transformed(self, transforms: Sequence[Transform]) -> "Trajectories":

@@ -1,16 +1,18 @@
 """Paths of a model from the start states of recorded ones, over the same times."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.evaluation.evaluate import ensemble_times, is_ensemble
-from nke.model import Model
+from nke.model import as_model
 from nke.progress import ProgressOption, progress_bar
 
 
 def simulate_like(
-    model: Model, data: Trajectories, seed: int = 0, progress: ProgressOption = False, most_times: int = 2000
+    model: Any, data: Trajectories, seed: int = 0, progress: ProgressOption = False, most_times: int = 2000
 ) -> Trajectories:
     """Simulates as many paths as were recorded, each from the first state of its own.
 
@@ -18,7 +20,7 @@ def simulate_like(
     each path as long as its record.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Trajectories whose start states, times, names and units are taken.
         seed: Of the simulated paths.
         progress: Whether to show a bar; None: on a terminal; or a callback (see ``nke.progress``).
@@ -34,6 +36,7 @@ def simulate_like(
         >>> bool(np.allclose(simulated.initial, data.initial))
         True
     """
+    model = as_model(model)
     labels = data.names, data.units, data.unit_of_time
     with progress_bar(progress) as begin:
         if is_ensemble(data):

@@ -14,11 +14,11 @@ from threadpoolctl import threadpool_limits
 from nke.data import Coordinates
 from nke.errors import InputTypeError
 from nke.evaluation import diagnose
+from nke.files import recorded
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method
-from nke.fitting.recorded import recorded
 from nke.fitting.result import FitResult
 from nke.fitting.suited_coordinates import SuitedCoordinates
 from nke.fitting.training import FitRun

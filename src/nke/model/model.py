@@ -32,9 +32,11 @@ class Model:
     """dx = f(x) dt + g(x) dW + jumps of rate λ(x): drift, diffusion a = g gᵀ, jump rate and law.
 
     Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays. States have the
-    shape (..., d): any number of leading axes, then one number for each coordinate. Where the law was learned for a
-    transformed column, such as the logarithm of one that is positive, results are those of the column itself (by Itô's
-    formula), a state out of its domain is an ``InputError``, and simulated states are never out of it.
+    shape (..., d): any number of leading axes, then one number for each coordinate; of a model of one coordinate also
+    plain numbers: ``model.drift([15, 20, 30])`` is ``model.drift([[15], [20], [30]])``. Where the law was learned for
+    a transformed column, such as the logarithm of one that is positive, results are those of the column itself (by
+    Itô's formula), a state out of its domain is an ``InputError``, and simulated states are never out of it. Printed,
+    it shows drift, volatility and jumps over the range of the data.
 
     Attributes:
         generator: The equation in dimensionless coordinates.
@@ -175,7 +177,7 @@ class Model:
         if not self.has_jumps:
             raise InputError("this model has no jumps, so there is no law of a jump; fit with jumps=True")
         law = batched.in_blocks(lambda z: batched.jump_law(self.generator, z), z)
-        return displacement_back(_reshape(law.numpy(), batch), self.coordinates, np.asarray(x, np.float64))
+        return displacement_back(_reshape(law.numpy(), batch), self.coordinates, self._states(x))
 
     def total_drift(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:
         """The mean motion per unit time f(x) + λ(x)·E[jump at x], the first Kramers–Moyal coefficient.
@@ -212,7 +214,7 @@ class Model:
             >>> model.coefficients().states.shape
             (5, 1)
         """
-        return Coefficients.of(self, None if x is None else self._enter_rows(x))
+        return Coefficients.of(self, None if x is None else self._rows(x))
 
     def transition(self, x: ArrayLike, step: ArrayLike) -> GaussianMixture:
         """The law of the state a time ``step`` after x.
@@ -237,8 +239,8 @@ class Model:
         z, batch = self._enter(x)
         steps = self._steps(step, batch)
         law = batched.in_blocks(lambda z, s: batched.displacement(self.rule, self.generator, z, s), z, steps)
-        law = displacement_back(_reshape(law.numpy(), batch), self.coordinates, np.asarray(x, np.float64))
-        start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
+        law = displacement_back(_reshape(law.numpy(), batch), self.coordinates, self._states(x))
+        start = self._states(x).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
     def log_prob(
@@ -279,12 +281,11 @@ class Model:
                 "expected model.log_prob(x_next, given=x, step=step) with both names, so that the two states are not "
                 "swapped"
             )
-        self._enter(x_next)
         z, _ = self._enter(given)
-        end, start = np.asarray(x_next, np.float64), np.asarray(given, np.float64)
+        end, start = self._states(x_next), self._states(given)
         moved = end - start
         batch = moved.shape[:-1]
-        z = np.broadcast_to(z.reshape(*np.shape(given)), moved.shape).reshape(-1, self.dimension)
+        z = np.broadcast_to(z.reshape(*start.shape), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved, start).reshape(-1, self.dimension)
         steps = self._steps(step, batch)
         with progress_bar(progress) as begin:
@@ -448,25 +449,27 @@ class Model:
         ends, (shift, scale) = np.array(self.borders).T, (self.coordinates.shift, self.coordinates.scale)
         return (ends - shift) / scale
 
-    def _enter(self, x: ArrayLike) -> tuple[Float[np.ndarray, "n d"], tuple[int, ...]]:
-        """Dimensionless states as rows, and the batch shape to give back."""
+    def _states(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:
+        """States (..., d); a number, or a row of numbers, is one or more states of a model of one coordinate."""
         x = np.asarray(as_numbers(x, "states"))
+        if self.dimension == 1 and x.ndim <= 1 and x.shape != (1,):
+            x = x[..., None]
         if x.shape[-1:] != (self.dimension,):
             raise InputError(
                 f"expected states of shape (..., {self.dimension}) for {', '.join(self.names)}, but got {x.shape}"
                 + ("; add an axis: x[..., None]" if self.dimension == 1 else "")
             )
         self.coordinates.require_inside(x, self.names)
-        return self.coordinates.to(x).reshape(-1, self.dimension), x.shape[:-1]
+        return np.asarray(x, np.float64)
 
-    def _enter_rows(self, x: ArrayLike) -> Float[np.ndarray, "n d"]:
-        """States in the user's units as rows, checked."""
-        self._enter(x)
-        return self._rows(x)
+    def _enter(self, x: ArrayLike) -> tuple[Float[np.ndarray, "n d"], tuple[int, ...]]:
+        """Dimensionless states as rows, and the batch shape to give back."""
+        x = self._states(x)
+        return self.coordinates.to(x).reshape(-1, self.dimension), x.shape[:-1]
 
     def _rows(self, x: ArrayLike) -> Float[np.ndarray, "n d"]:
         """States in the user's units as rows."""
-        return np.asarray(x, np.float64).reshape(-1, self.dimension)
+        return self._states(x).reshape(-1, self.dimension)
 
     def _steps(self, step: ArrayLike, batch: tuple[int, ...]) -> Float[np.ndarray, " n"]:
         """Dimensionless steps, one for each row."""
@@ -480,6 +483,8 @@ class Model:
         x0 = np.asarray(as_numbers(x0, "x0"))
         if paths is not None and paths < 1:
             raise InputError(f"expected paths ≥ 1, but got {paths}")
+        if self.dimension == 1 and x0.ndim <= 1 and x0.shape != (1,):
+            x0 = x0[..., None]
         if x0.ndim == 1:
             x0 = np.tile(x0, (1 if paths is None else paths, 1))
         elif paths is not None:

@@ -1,12 +1,14 @@
 """Recorded beside simulated: paths, densities and one-step increments."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.evaluation import simulate_like
 from nke.evaluation.evaluate import is_ensemble
-from nke.model import Model
+from nke.model import as_model
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -26,7 +28,7 @@ from nke.plots.view import require_same_coordinates
 
 
 def paths(
-    model: Model,
+    model: Any,
     data: Trajectories,
     *,
     simulated: Trajectories | None = None,
@@ -37,7 +39,7 @@ def paths(
     """Draws a few recorded paths and as many from the model, from the same start states.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Recorded trajectories.
         simulated: Paths simulated before by ``nke.evaluation.simulate_like``, so that they need not be again.
         seed: Of the simulated paths.
@@ -55,6 +57,7 @@ def paths(
         >>> nke.plots.paths(model, data, figure=Figure()).shape
         (1, 2)
     """
+    model = as_model(model)
     require_same_coordinates(model, data)
     simulated = simulate_like(model, data.select(slice(count)), seed) if simulated is None else simulated
     axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
@@ -73,7 +76,7 @@ def paths(
 
 
 def densities(
-    model: Model,
+    model: Any,
     data: Trajectories,
     *,
     simulated: Trajectories | None = None,
@@ -83,7 +86,7 @@ def densities(
     """Draws histograms of recorded and simulated states: at a few times for an ensemble, otherwise over all times.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Recorded trajectories.
         simulated: Paths simulated before by ``nke.evaluation.simulate_like``, so that they need not be again.
         seed: Of the simulated paths.
@@ -101,6 +104,7 @@ def densities(
         >>> axes[0, 0].get_title()
         'all times'
     """
+    model = as_model(model)
     require_same_coordinates(model, data)
     simulated = simulate_like(model, data, seed) if simulated is None else simulated
     # Fewer trajectories make no histogram at a single time.
@@ -120,12 +124,12 @@ def densities(
 
 
 def increments(
-    model: Model, data: Trajectories, *, seed: int = 0, most: int = 20_000, figure: Canvas | None = None
+    model: Any, data: Trajectories, *, seed: int = 0, most: int = 20_000, figure: Canvas | None = None
 ) -> AxesArray:
     """Draws recorded increments beside those that the model draws from the same states over the same steps.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Recorded trajectories.
         seed: Of the model's increments.
         most: Transitions at most; of more a random part is taken.
@@ -143,6 +147,7 @@ def increments(
         >>> axes[0, 0].get_yscale()
         'log'
     """
+    model = as_model(model)
     require_same_coordinates(model, data)
     rng, steps = np.random.default_rng(seed), data.transitions()
     if len(steps) > most:

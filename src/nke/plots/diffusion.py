@@ -1,10 +1,12 @@
 """The diffusion as a curve or as ellipses."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
-from nke.model import Model
+from nke.model import Model, as_model
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -23,12 +25,12 @@ from nke.systems import System
 
 
 def diffusion(
-    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+    model: Any, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
     """Draws a(x): a curve in one dimension; in more, the ellipse of one standard deviation that the noise spreads to.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Trajectories that say where to draw; by default where the model's own data was.
         truth: The true system, drawn beside the model.
         figure: The figure or subfigure to draw into; a new one by default.
@@ -45,6 +47,7 @@ def diffusion(
         >>> axes[0, 0].get_ylabel()
         'diffusion a'
     """
+    model = as_model(model)
     view = View.of(model, data)
     return _curve(model, view, truth, figure) if model.dimension == 1 else _ellipses(model, view, truth, figure)
 

@@ -1,22 +1,24 @@
 """The drift as a curve or as fields of arrows."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
-from nke.model import Model
+from nke.model import Model, as_model
 from nke.plots.style import LEARNED, RECORDED, AxesArray, Canvas, grid, label, outline, per_time, with_unit
 from nke.plots.view import View, pair_axes, title
 from nke.systems import System
 
 
 def drift(
-    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+    model: Any, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
     """Draws f(x): a curve in one dimension, arrows in every plane of two coordinates in more.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Trajectories that say where to draw; by default where the model's own data was.
         truth: The true system, drawn beside the model.
         figure: The figure or subfigure to draw into; a new one by default.
@@ -33,6 +35,7 @@ def drift(
         >>> axes[0, 0].get_ylabel()
         'drift'
     """
+    model = as_model(model)
     view = View.of(model, data)
     return _curve(model, view, truth, figure) if model.dimension == 1 else _fields(model, view, truth, figure)
 

@@ -8,13 +8,11 @@ from numpy.typing import ArrayLike
 
 from nke.data import Trajectories
 from nke.errors import InputError, InputTypeError
-from nke.files import read
-
-MOST_COORDINATES = 64  # of an array; more are paths that lie side by side
+from nke.files.entry import read
 
 
 def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
-    """Makes trajectories of what ``nke.fit`` is given.
+    """Makes trajectories of what ``nke.fit`` or ``nke.evaluate`` is given.
 
     Args:
         data: Trajectories, a path, a frame or series of pandas or polars, an xarray object, or an array.
@@ -28,7 +26,7 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
         InputTypeError: If data of this kind cannot be read.
 
     Example:
-        >>> nke.fitting.recorded.recorded(np.zeros((3, 10, 1)), 0.1)
+        >>> nke.files.recorded(np.zeros((3, 10, 1)), 0.1)
         Trajectories(3 trajectories × 10 rows, coordinates x1, times 0 to 0.9)
     """
     if isinstance(data, Trajectories):
@@ -51,7 +49,6 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
         raise InputError(
             f"expected a step with the states of a {type(data).__name__}, as in nke.fit(x, 0.1), or times, one a row"
         )
-    _require_rows(data)
     return Trajectories(data, step)
 
 
@@ -62,13 +59,3 @@ def _frame(data: Any, package: str, with_index: bool) -> Any:
     if package == "pandas" and not hasattr(data, "columns"):
         return data.to_frame(data.name or "x1").reset_index(drop=not with_index)
     return data
-
-
-def _require_rows(data: Any) -> None:
-    """Refuses a table that has been transposed, or whose columns are paths and not coordinates."""
-    shape: tuple[int, ...] = data.shape if isinstance(data, np.ndarray) else ()
-    if len(shape) == 2 and (shape[1] > MOST_COORDINATES or shape[1] > shape[0]):
-        raise InputError(
-            f"expected an array (rows, coordinates), but got shape {shape}; if these are {shape[0]} paths of one "
-            f"coordinate, pass x[:, :, None]; if {shape[1]} is the number of rows of one path, pass x.T"
-        )
