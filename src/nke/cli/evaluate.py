@@ -21,6 +21,7 @@ def evaluate(
     """
     from nke.evaluation import evaluate as measure
 
-    law, recorded = load_result(model).model, load_data(data, columns)
+    law = load_result(model).model
+    recorded = load_data(data, columns, law)
     found = measure(law, recorded, seed, progress=None)
     say(str(found), as_json, found.to_dict())

@@ -19,6 +19,7 @@ from nke.cli.output import note
 from nke.cli.plot import plot
 from nke.cli.sample import sample
 from nke.cli.simulate import simulate
+from nke.cli.split import split
 from nke.cli.words import as_flags
 from nke.errors import NkeError
 
@@ -102,7 +103,7 @@ def bench(
     run(output, quick, systems, methods, seeds, jobs, backend, scheduler)
 
 
-for command in (demo, info, fit, evaluate, sample, plot, simulate, bench):
+for command in (demo, info, split, fit, evaluate, sample, plot, simulate, bench):
     app.command()(command)
 
 

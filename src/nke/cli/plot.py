@@ -33,7 +33,8 @@ def plot(
     require_matplotlib()
     from nke.progress import progress_bar
 
-    result, recorded = load_result(model), load_data(data, columns)
+    result = load_result(model)
+    recorded = load_data(data, columns, result.model)
     with progress_bar(None) as begin:
         files = _draw(_pictures(result, recorded, seed, begin), output, ending, begin)
     say("\n".join(map(str, files)), as_json, {"files": list(map(str, files))})
@@ -50,7 +51,7 @@ def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callab
     model = result.model
     require_same_coordinates(model, data)
     some = data.select(slice(1000)) if len(data) > 1000 else data  # more are not told apart in a picture
-    simulated = simulate_like(model, some, seed, progress=progress)
+    simulated = simulate_like(model, some, seed, progress=progress, most_times=plots.comparison.MOST_TIMES)
     pictures = {
         "drift": partial(plots.drift, model, data),
         "diffusion": partial(plots.diffusion, model, data),

@@ -135,7 +135,24 @@ def diagnose(model: Any, data: Any, *, seed: int = 0) -> Diagnosis:
         raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
+    require_same_time(model, data)
     return Diagnosis(tuple(_findings(model, data, seed)))
+
+
+def require_same_time(model: Model, data: Trajectories) -> None:
+    """Refuses data whose times are counted in another unit than those that the model was fitted to.
+
+    Args:
+        model: The model.
+        data: Recorded trajectories.
+
+    Raises:
+        InputError: If both units are known and differ.
+    """
+    own, other = model.unit_of_time, data.unit_of_time
+    if own and other and own != other:
+        advice = "calendar='trading'" if own == "trading day" else f"time_unit={own!r}"
+        raise InputError(f"expected times in {own!r}, as the model has them, but got {other!r}; read with {advice}")
 
 
 def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:

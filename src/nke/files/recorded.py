@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from nke.data import Trajectories
 from nke.errors import InputError, InputTypeError
 from nke.files.entry import read
+from nke.files.frame import is_foreign
 
 
 def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
@@ -34,12 +35,14 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
             raise InputError("expected no step, since these trajectories have times; leave it out")
         return data
     package = type(data).__module__.split(".")[0]
-    if isinstance(data, str | os.PathLike) or package in ("pandas", "polars", "xarray"):
+    if isinstance(data, str | os.PathLike) or package in ("pandas", "xarray") or is_foreign(data):
         if step is not None and np.ndim(step) > 0:
             raise InputError(
                 "expected one step with a file or frame, but got several times; put them in a column of their own"
             )
-        return read(_frame(data, package, step is None), step=None if step is None else float(np.asarray(step)))
+        return read(data, step=None if step is None else float(np.asarray(step)))
+    if package == "polars":  # a series
+        data = data.to_numpy()
     if not isinstance(data, list | tuple) and not hasattr(data, "__array__"):
         raise InputTypeError(
             f"expected nke.Trajectories, an array, a frame, an xarray object or a path, but got {type(data).__name__}; "
@@ -50,12 +53,3 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
             f"expected a step with the states of a {type(data).__name__}, as in nke.fit(x, 0.1), or times, one a row"
         )
     return Trajectories(data, step)
-
-
-def _frame(data: Any, package: str, with_index: bool) -> Any:
-    """A frame of pandas where there is one of polars, or a series."""
-    if package == "polars":
-        return data.to_pandas()
-    if package == "pandas" and not hasattr(data, "columns"):
-        return data.to_frame(data.name or "x1").reset_index(drop=not with_index)
-    return data

@@ -26,6 +26,8 @@ from nke.plots.style import (
 )
 from nke.plots.view import require_same_coordinates
 
+MOST_TIMES = 2000  # of a simulated path in a picture
+
 
 def paths(
     model: Any,
@@ -59,7 +61,9 @@ def paths(
     """
     model = as_model(model)
     require_same_coordinates(model, data)
-    simulated = simulate_like(model, data.select(slice(count)), seed) if simulated is None else simulated
+    simulated = (
+        simulate_like(model, data.select(slice(count)), seed, most_times=MOST_TIMES) if simulated is None else simulated
+    )
     axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
     for row, i in zip(axes, shown(model), strict=True):
         for axis, source, colour in ((row[0], data, RECORDED), (row[1], simulated, LEARNED)):
@@ -106,7 +110,7 @@ def densities(
     """
     model = as_model(model)
     require_same_coordinates(model, data)
-    simulated = simulate_like(model, data, seed) if simulated is None else simulated
+    simulated = simulate_like(model, data, seed, most_times=MOST_TIMES) if simulated is None else simulated
     # Fewer trajectories make no histogram at a single time.
     columns = _at_times(data, simulated, model.unit_of_time) if is_ensemble(data) and len(data) >= 50 else {}
     columns = columns or {"all times": (data.observed_states, simulated.observed_states)}
