@@ -24,7 +24,7 @@ def plot(
     *,
     columns: dict[str, Any],
 ) -> None:
-    """Draw drift, diffusion, jumps, paths, densities, increments and the history of the fit.
+    """Draw drift, diffusion, jumps, paths, densities, increments, the long run and the history of the fit.
 
     Example: nke plot cells.nke cells.csv -o pictures
     """
@@ -44,6 +44,8 @@ def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callab
     """Collects what there is to draw, by name; each takes the figure."""
     from functools import partial
 
+    import numpy as np
+
     from nke import plots
     from nke.evaluation import simulate_like
     from nke.plots.view import require_same_coordinates
@@ -59,6 +61,9 @@ def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callab
         "densities": partial(plots.densities, model, some, simulated=simulated),
         "increments": partial(plots.increments, model, data, seed=seed),
     }
+    if max(map(np.count_nonzero, data.observed)) >= 20:
+        pictures["autocorrelation"] = partial(plots.autocorrelation, model, data, seed=seed)
+        pictures["stationary"] = partial(plots.stationary, model, data, seed=seed)
     if model.has_jumps:
         pictures["jump-rate"] = partial(plots.jump_rate, model, data)
         pictures["jump-law"] = partial(plots.jump_law, model, data)

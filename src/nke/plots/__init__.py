@@ -10,5 +10,17 @@ from nke.plots.diffusion import diffusion
 from nke.plots.drift import drift
 from nke.plots.history import history
 from nke.plots.jumps import jump_law, jump_rate
+from nke.plots.long_run import autocorrelation, stationary
 
-__all__ = ["densities", "diffusion", "drift", "history", "increments", "jump_law", "jump_rate", "paths"]
+__all__ = [
+    "autocorrelation",
+    "densities",
+    "diffusion",
+    "drift",
+    "history",
+    "increments",
+    "jump_law",
+    "jump_rate",
+    "paths",
+    "stationary",
+]

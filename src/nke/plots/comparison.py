@@ -26,6 +26,7 @@ from nke.plots.style import (
 )
 from nke.plots.view import require_same_coordinates
 
+FEW = 4  # recorded paths are few: each is simulated so many times
 MOST_TIMES = 2000  # of a simulated path in a picture
 
 
@@ -38,7 +39,7 @@ def paths(
     count: int = 20,
     figure: Canvas | None = None,
 ) -> AxesArray:
-    """Draws a few recorded paths and as many from the model, from the same start states.
+    """Draws a few recorded paths and as many from the model, from the same start states; of few paths several each.
 
     Args:
         model: The model, or the result of a fit.
@@ -64,19 +65,42 @@ def paths(
     simulated = (
         simulate_like(model, data.select(slice(count)), seed, most_times=MOST_TIMES) if simulated is None else simulated
     )
+    drawn = [simulated]
+    if len(data) < FEW:  # one path may be any: several show what the law makes of the same start
+        drawn += [simulate_like(model, data, seed + k, most_times=MOST_TIMES) for k in range(1, FEW)]
     axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
     for row, i in zip(axes, shown(model), strict=True):
-        for axis, source, colour in ((row[0], data, RECORDED), (row[1], simulated, LEARNED)):
-            for m in range(min(len(source), count)):
-                seen = source.observed[m]
-                axis.plot(source.times[m][seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
-            outline(axis)
-        row[0].set(ylabel=label(model, i), ylim=_range(data.observed_states[:, i]))
+        _draw_paths(row[0], data, i, count, RECORDED)
+        for k, source in enumerate(drawn):
+            _draw_paths(row[1], source, i, count, LEARNED if len(drawn) == 1 else f"C{k + 1}")
+        row[0].set(
+            ylabel=label(model, i), ylim=_shared_range(data.observed_states[:, i], simulated.observed_states[:, i])
+        )
     axes[0, 0].set_title("recorded")
-    axes[0, 1].set_title("simulated from the model")
+    axes[0, 1].set_title("simulated from the model" if len(drawn) == 1 else f"simulated, {len(drawn)} times")
     for axis in axes[-1]:
-        axis.set_xlabel(time_label(model))
+        axis.set_xlabel(time_label(model) if data.calendar is None else "")
+        if data.calendar is not None:
+            axis.tick_params(axis="x", rotation=45)
     return axes
+
+
+def _draw_paths(axis: Axes, source: Trajectories, i: int, count: int, colour: str) -> None:
+    """Draws some paths of one coordinate, over dates where the times are some."""
+    dates = source.dates
+    for m in range(min(len(source), count)):
+        seen = source.observed[m]
+        at = source.times[m] if dates is None else dates[m]
+        axis.plot(at[seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
+    outline(axis)
+
+
+def _shared_range(recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"]) -> tuple[float, float]:
+    """Where the data is, and simulated paths too unless they go more than as far again beyond it."""
+    low, high = _range(recorded)
+    reach = high - low
+    wide = _range(drawn[np.isfinite(drawn)])
+    return max(min(low, wide[0]), low - reach), min(max(high, wide[1]), high + reach)
 
 
 def densities(
