@@ -118,6 +118,22 @@ class TestSearch:
         assert search.trials[0].evidence() == "it has no maximum"
         assert search.trials[1].evidence() == {"parameters": 1}
 
+    @pytest.mark.parametrize("networks", [False, None])
+    def test_without_networks_the_best_of_the_refused_is_given_with_a_warning(self, networks):
+        class Refused(Losses):
+            def compare(self, fit, search):
+                return Comparison(False, diverges=True)
+
+        search = self.search(Refused(3.0, 1.0, np.nan, 2.0))
+        object.__setattr__(search.problem, "options", nke.Likelihood(networks=networks))
+        if networks is None:
+            with pytest.raises(DivergenceError):
+                search.run()
+            return
+        law = search.run()
+        assert law.loss == 1.0
+        assert "not to be trusted in simulations" in search.decisions[-1].warning
+
     def test_no_law_at_all_is_an_error(self):
         with pytest.raises(DivergenceError, match="it has no maximum"):
             self.search(Losses(None)).run()

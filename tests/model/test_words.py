@@ -1,5 +1,7 @@
 """``print(model)``: drift, noise and jumps in the user's units, over the range of the data."""
 
+from xml.etree import ElementTree
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -70,6 +72,15 @@ def test_without_jumps_none_are_told():
     assert "no jumps" in text
     assert "jump " not in text
     assert "q0: 0.5 mm per √second, the same in every state" in text
+
+
+def test_a_notebook_shows_words_and_two_curves(price):
+    page = price._repr_html_()
+    assert page.count("<polyline") == 2
+    assert "volatility of price" in page
+    assert "20 % of price per √day" in page
+    ElementTree.fromstring(page)  # well formed
+    assert linear(2)._repr_html_().count("<svg") == 0
 
 
 def test_printing_is_short(price):

@@ -1,6 +1,7 @@
 """``nke.evaluate``: a model against trajectories that it has not seen."""
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,9 @@ class Evaluation:
         metrics = {} if self.ensemble is None else self.ensemble._asdict()
         facts = {"score": self.score, "error": self.error, "transitions": self.transitions}
         return facts | metrics | {"diagnosis": self.diagnosis.to_dict()}
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         error = f" ± {self.error:.4f}" if self.error > 0 else ""

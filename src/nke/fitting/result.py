@@ -18,6 +18,7 @@ from nke.fitting.rules import SelectionRules
 from nke.fitting.stochastic import Curve
 from nke.fitting.summary import summarise
 from nke.model import Model
+from nke.model.html import as_html
 from nke.model.storage import load_with_history, write
 
 Posterior = Sequence[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]
@@ -110,6 +111,9 @@ class FitResult:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return as_html(self.summary(), self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Gives the result as plain values, without the model and the histories.

@@ -18,6 +18,7 @@ from nke.errors import InputError, InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.model import batched, simulation
 from nke.model.coefficients import Coefficients
+from nke.model.html import as_html
 from nke.model.pushforward import displacement_back
 from nke.model.storage import write
 from nke.model.words import describe, title
@@ -438,6 +439,9 @@ class Model:
 
     def __str__(self) -> str:
         return "\n".join(describe(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self), self)
 
     def __repr__(self) -> str:
         return f"Model({title(self)})"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str]  # a topic and its words
 MOST_COORDINATES = 4  # that tables and lines show
+MOST_LETTERS = 8  # of a name that is a part of a heading
 LEAST_CORRELATION = 0.02  # that is worth a word
 LEAST_SHIFT = 0.01  # of the drift, by which jumps must move the mean to be told
 DAYS_A_YEAR = {"d": 365.25, "trading day": 252.0}  # to quote a volatility per year, by the unit of time
@@ -148,7 +149,8 @@ def table(found: Coefficients) -> list[str]:
     share = any(v and p for v, p in zip(varying, positive, strict=True))
     often = found.has_jumps and not same(found.jump_rate)
     headings = ["state" if several else _label(found, 0), "drift f"] + ["total drift"] * total
-    headings += ["volatility g"] * any(varying) + ["g/state" if several else f"g/{found.names[0]}"] * share
+    short = not several and len(found.names[0]) <= MOST_LETTERS
+    headings += ["volatility g"] * any(varying) + [f"g/{found.names[0]}" if short else "g/state"] * share
     headings += [f"jumps a {spoken(found.unit_of_time)}" if found.unit_of_time else "jumps per time"] * often
     lines = [headings]
     for n, i in enumerate(found.along if (found.along >= 0).all() else np.zeros(len(found.states), int)):
