@@ -44,7 +44,7 @@ def load_data(path: Path, columns: dict[str, Any], model: "Model | None" = None)
         asked = columns.get("time_unit") or columns.get("calendar", "all") != "all"
         if model.unit_of_time and not asked:
             trading = model.unit_of_time == "trading day"
-            how = {"calendar": "trading"} if trading else {"time_unit": model.unit_of_time}
+            how: dict[str, Any] = {"calendar": "trading"} if trading else {"time_unit": model.unit_of_time}
             data = read(path, progress=None, **columns | how)
     for words in data.notes:
         note(words)

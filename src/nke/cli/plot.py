@@ -48,12 +48,13 @@ def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callab
 
     from nke import plots
     from nke.evaluation import simulate_like
+    from nke.plots.comparison import MOST_TIMES
     from nke.plots.view import require_same_coordinates
 
     model = result.model
     require_same_coordinates(model, data)
     some = data.select(slice(1000)) if len(data) > 1000 else data  # more are not told apart in a picture
-    simulated = simulate_like(model, some, seed, progress=progress, most_times=plots.comparison.MOST_TIMES)
+    simulated = simulate_like(model, some, seed, progress=progress, most_times=MOST_TIMES)
     pictures = {
         "drift": partial(plots.drift, model, data),
         "diffusion": partial(plots.diffusion, model, data),

@@ -73,8 +73,8 @@ def binned_motions(model: Any, data: Trajectories, *, most: int = 20_000) -> Bin
     ahead = np.asarray(law.mean)[:, 0] - steps.x[:, 0]
     spread = np.asarray(law.covariance)[:, 0, 0]
     count = int(np.clip(len(x) // LEAST, 1, MOST))
-    rows = [BinnedMotions(*_bin(*part)) for part in _bins(count, x, moved, time, ahead, spread)]
-    return BinnedMotions(*(np.array(column) for column in zip(*rows, strict=True)))
+    rows = [_bin(*part) for part in _bins(count, x, moved, time, ahead, spread)]
+    return BinnedMotions(*np.array(rows).T)
 
 
 def _bins(count: int, x: np.ndarray, *columns: np.ndarray) -> list[tuple[np.ndarray, ...]]:

@@ -18,6 +18,7 @@ def from_long(table: Table, columns: Columns, choice: Choice) -> Trajectories:
     """Makes trajectories of a long table, in the order in which they first appear."""
     states = np.stack([table.numbers(i) for i in columns.states], axis=1)
     names, units = zip(*(split_heading(table.headings[i]) for i in columns.states), strict=True)
+    left_out = 0
     if choice.calendar == "trading":
         table, states, left_out = _observed_rows(table, states)
     trajectory = _codes(table, columns, len(states))
@@ -32,7 +33,7 @@ def from_long(table: Table, columns: Columns, choice: Choice) -> Trajectories:
     cut = _cut(states[order], times, np.bincount(trajectory))
     data = as_trajectories(table.name, *cut, names, units, clock.unit, clock.calendar)
     data.notes = notes + data.notes
-    if choice.calendar == "trading" and left_out:
+    if left_out:
         data.notes = (*data.notes, f"{count(left_out, 'row')} without values left out: no trading days")
     return data
 

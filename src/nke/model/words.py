@@ -124,7 +124,7 @@ def shift_rows(found: Coefficients) -> Iterator[Row]:
     shift = found.jump_rate[found.middle] * found.jump_mean[found.middle]
     parts = [
         f"{_of(found, i)}f {'+' if shift[i] > 0 else '−'} {figure(abs(shift[i]))}"
-        f"{_unit(per_time(found.units[i], found.unit_of_time))}"
+        f"{_unit(_per(found.units[i], found.unit_of_time))}"
         for i in range(min(len(found.names), MOST_COORDINATES))
         if abs(shift[i]) > LEAST_SHIFT * np.abs(found.drift[:, i]).max()
     ]
@@ -235,6 +235,11 @@ def _correlations(found: Coefficients) -> Iterator[str]:
 
 def _error(error: float) -> str:
     return f" ({figure(error, 1)})" if error else ""
+
+
+def _per(unit: str, unit_of_time: str) -> str:
+    """The unit of a speed, as one says it where states have none."""
+    return per_time(unit, unit_of_time) if unit else f"a {spoken(unit_of_time)}" if unit_of_time else ""
 
 
 def _one_word(unit: str) -> str:

@@ -96,7 +96,8 @@ def stationary(model: Any, data: Trajectories, *, seed: int = 0, figure: Canvas 
     axes = panels(figure, 2 if model.dimension == 1 else len(shown(model)))
     for i, axis in zip(shown(model), axes.flat, strict=False):
         everything = np.concatenate([states[..., i].ravel(), simulated[..., i].ravel()])
-        edges = np.linspace(*np.quantile(everything, (0.001, 0.999)), int(np.clip(states.size ** (1 / 3), 12, 40)) + 1)
+        lowest, highest = np.quantile(everything, (0.001, 0.999)).tolist()
+        edges = np.linspace(lowest, highest, int(np.clip(states.size ** (1 / 3), 12, 40)) + 1)
         middles = (edges[1:] + edges[:-1]) / 2
         true = np.histogram(states[..., i], edges, density=True)[0]
         drawn = np.array([np.histogram(each[..., i], edges, density=True)[0] for each in simulated])
