@@ -22,4 +22,4 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys, well_result):
     assert np.isfinite(names["paths"]).all()
     assert nke.load(tmp_path / "well.nke").has_jumps
     assert (tmp_path / "drift.png").read_bytes().startswith(b"\x89PNG")
-    assert "likelihood" in capsys.readouterr().out
+    assert "volatility" in capsys.readouterr().out

@@ -152,7 +152,7 @@ def test_an_interrupted_fit_leaves_nothing_or_a_checkpoint(recorded, tmp_path, m
 @pytest.mark.parametrize(
     ("content", "advice"),
     [
-        (b"\x1f\x8b\x08\x00garbage\x00\x01", "binary"),
+        (b"\x1f\x8b\x08\x00garbage\x00\x01", "gzip"),
         (b"", "is empty"),
         (b"t;x\n0;1\n1;2\n", "--delimiter"),
         (b"t,x\n0,1\n1,oops\n", "line 3, column 2"),

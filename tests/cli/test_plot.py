@@ -8,7 +8,7 @@ from command_line import refused, run, told
 
 def test_writes_figures(fitted, recorded, tmp_path):
     files = told("plot", fitted, recorded, "--time", "hours", "-o", tmp_path / "pictures")["files"]
-    names = {"drift", "diffusion", "paths", "densities", "increments", "history"}
+    names = {"drift", "diffusion", "paths", "densities", "increments", "history", "autocorrelation", "stationary"}
     assert {Path(file).stem for file in files} == names
     assert all(Path(file).read_bytes().startswith(b"\x89PNG") for file in files)
     assert len(list((tmp_path / "pictures").iterdir())) == len(names)

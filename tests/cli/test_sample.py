@@ -31,3 +31,17 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(tmp_path):
 def test_times_that_make_no_sense_are_refused(fitted, tmp_path, duration, interval):
     asked = ("--start", "0", "--duration", duration, "--interval", interval)
     assert "0 < interval ≤ duration" in refused(run("sample", fitted, "-o", tmp_path / "a.csv", *asked))
+
+
+def test_like_data_has_its_times_gaps_and_dates(fitted, recorded, tmp_path):
+    told("sample", fitted, "-o", tmp_path / "a.csv", "--like", recorded, "--time", "hours")
+    data, drawn = nke.read(recorded, time="hours"), nke.read(tmp_path / "a.csv")
+    for a, b in ((data.times, drawn.times), (data.observed, drawn.observed)):
+        assert all(np.array_equal(one, other) for one, other in zip(a, b, strict=True))
+    dated = tmp_path / "dated.csv"
+    dated.write_text("date,size [µm]\n2024-03-01,0.5\n2024-03-04,0.7\n2024-03-05,.\n2024-03-07,0.2\n")
+    told("sample", fitted, "-o", tmp_path / "b.csv", "--like", dated)
+    rows = (tmp_path / "b.csv").read_text().splitlines()
+    assert [row.split(",")[1] for row in rows] == ["date", "2024-03-01", "2024-03-04", "2024-03-05", "2024-03-07"]
+    assert rows[1].endswith(",0.5")
+    assert rows[3].endswith(",")

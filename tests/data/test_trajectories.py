@@ -122,7 +122,7 @@ def test_repr_is_one_helpful_line():
     text = repr(Trajectories(states, 0.5, names=["height", "speed"], units=["m", ""]))
     assert text.split(" × ")[1] == ("5 rows, coordinates height [m], speed, times 0 to 2, 1 row not observed)")
     assert "2 to 5 rows" in repr(Trajectories([X2, X2[:2]], 0.5))
-    assert "(20 in all)" in repr(Trajectories(random_states(4, 20), 0.5))
+    assert "(20 in all)" in repr(Trajectories(random_states(40, 20), 0.5))
 
 
 def test_input_is_neither_modified_nor_aliased():

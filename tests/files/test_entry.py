@@ -43,9 +43,11 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
-    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names = {}
-    exec(example, names)
+    for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(example, names)
+    assert np.ravel(names["calendar_days"].times).tolist() == [0, 3, 4]
+    assert np.ravel(names["trading_days"].times).tolist() == [0, 1, 2]
     same(names["same"], names["data"])
     same(nke.read("wide.csv"), names["data"])
     assert (names["part"].names, list(names["frame"])) == (("x2",), ["trajectory", "time", "x1", "x2"])

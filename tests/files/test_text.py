@@ -33,12 +33,6 @@ def test_delimiters_and_decimals(tmp_path):
         assert np.ravel(nke.read(text(tmp_path, content, name), **options).states).tolist() == numbers
 
 
-def test_dates_are_seconds(tmp_path):
-    data = nke.read(text(tmp_path, "date,x\n2024-03-01 10:00:00,1\n2024-03-01T10:01:00.5,2\n"))
-    assert np.ravel(data.times).tolist() == [0, 60.5]
-    assert data.unit_of_time == "s"
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -6,10 +6,12 @@ from functools import partial
 import numpy as np
 import pytest
 
+import nke
 from nke.errors import InputError
 from nke.fitting import Equation, JumpComponent, JumpLaw, NoiseLaw, Term
 from nke.fitting.equation import coefficient_unit
-from quick_fits import double_well, geometric_brownian_motion, ornstein_uhlenbeck_in_units
+from nke.systems import OrnsteinUhlenbeck
+from quick_fits import QUICK, double_well, geometric_brownian_motion, ornstein_uhlenbeck_in_units
 
 FLOAT32 = 1e-5  # relative accuracy of what a model in single precision computes
 PLANE = Equation(
@@ -171,3 +173,15 @@ def test_correlated_noise_is_told_from_independent_noise(correlation, request):
         assert found[0, 1] == 0
     error = np.sqrt((np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2) / 2000)
     assert (np.abs(found - covariance) < 4 * error).all(), found
+
+
+def test_of_a_logarithm_it_says_the_same_as_the_model():
+    """u = log x has drift −(u − 2) and noise 1: the constant counts from zero, or the equation says from where."""
+    states = np.exp(2 + np.asarray(OrnsteinUhlenbeck(rate=1.0).simulate(64, seed=1).states))
+    data = nke.Trajectories(states, OrnsteinUhlenbeck().times, names=["x"])
+    result = nke.fit(data, QUICK, jumps=False, positive=["x"], diagnosis=False)
+    x = np.array([[4.0], [8.0], [20.0]])
+    drift, variance = result.model.drift(x)[:, 0], result.model.diffusion(x)[:, 0, 0]
+    of_log = drift / x[:, 0] - variance / (2 * x[:, 0] ** 2)  # Itô
+    np.testing.assert_allclose(result.equation(np.log(x))[:, 0], of_log, atol=1e-3)
+    np.testing.assert_allclose(of_log, 2 - np.log(x[:, 0]), atol=0.6)

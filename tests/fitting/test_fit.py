@@ -106,7 +106,7 @@ class TestResult:
         assert timings["compilation"] <= timings["total"]
 
     def test_summary(self, moment_fit):
-        text = moment_fit.summary()
+        text = moment_fit.summary(verbose=True)
         for fact in ("height [m]", "step 0.05", "16 neighbours, each time step apart", "400 steps", "held-out loss"):
             assert fact in text, text
         for stage in ("advection", "diffusion", "compilation", "total"):

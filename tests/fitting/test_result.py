@@ -93,7 +93,7 @@ class TestFile:
         np.testing.assert_array_equal(old.history["likelihood"].held_out, [0.5, 0.6])
         assert old.history["likelihood"].best == 0
         assert old.decision("method").answer == "noise constant"
-        assert "none, as asked" in old.summary()
+        assert "none, as asked" in old.summary(verbose=True)
         x = np.array([[3.0]])
         np.testing.assert_array_equal(old.model.drift(x), linear_fit.model.drift(x))
 

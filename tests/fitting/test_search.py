@@ -51,7 +51,7 @@ class TestANewFamily:
         assert gain.value > 2 * gain.error
         assert evidence["lack of fit of drift in nats"].value < result.rules.lack_of_fit_nats
         assert result.decision("networks").answer == "no"
-        assert "Is the drift a sum of sines? yes" in result.summary()
+        assert "Is the drift a sum of sines? yes" in result.summary(verbose=True)
 
     def test_finds_the_amplitudes(self, result, recorded):
         """An amplitude is known to √(a/(T·⟨sin²⟩)), T = 180·2.5; time runs in units of the data's own step."""
@@ -117,6 +117,22 @@ class TestSearch:
         assert search.decisions[0].evidence == {"failures": ["it has no maximum"] * 2}
         assert search.trials[0].evidence() == "it has no maximum"
         assert search.trials[1].evidence() == {"parameters": 1}
+
+    @pytest.mark.parametrize("networks", [False, None])
+    def test_without_networks_the_best_of_the_refused_is_given_with_a_warning(self, networks):
+        class Refused(Losses):
+            def compare(self, fit, search):
+                return Comparison(False, diverges=True)
+
+        search = self.search(Refused(3.0, 1.0, np.nan, 2.0))
+        object.__setattr__(search.problem, "options", nke.Likelihood(networks=networks))
+        if networks is None:
+            with pytest.raises(DivergenceError):
+                search.run()
+            return
+        law = search.run()
+        assert law.loss == 1.0
+        assert "not to be trusted in simulations" in search.decisions[-1].warning
 
     def test_no_law_at_all_is_an_error(self):
         with pytest.raises(DivergenceError, match="it has no maximum"):

@@ -279,7 +279,7 @@ class TestRefusals:
 
     def test_advice_in_one_dimension(self, ornstein_uhlenbeck):
         with pytest.raises(ValueError, match=r"x\[\.\.\., None\]"):
-            ornstein_uhlenbeck[1].drift(np.zeros(5))
+            ornstein_uhlenbeck[1].drift(np.zeros((5, 4)))
 
     def test_text(self, model):
         with pytest.raises(TypeError, match="real numbers"):

@@ -42,8 +42,20 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="constant, relative (in proportion to the state), plain (any function of it) or diagonal; by default "
+            "decided from the data.",
+            show_default=False,
+        ),
+    ] = None,
     kinetic: Annotated[
-        str | None, typer.Option(help="Positions and their velocities, as in x:vx,y:vy.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Positions and their velocities, as in x:vx,y:vy, or none; by default decided from the data.",
+            show_default=False,
+        ),
     ] = None,
     invariant: Annotated[
         str | None, typer.Option(help="Columns that the law does not depend on, as in x,y.", show_default=False)
@@ -51,7 +63,10 @@ def fit(
     positive: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column that is positive, learned as its logarithm; repeatable. By default decided from the data.",
+            "--positive",
+            "--log",
+            help="Column that is positive, learned as its logarithm; repeatable. By default decided from the data; "
+            "none for no column.",
             show_default=False,
         ),
     ] = None,
@@ -85,6 +100,9 @@ def fit(
     force: Annotated[
         bool, typer.Option("--force", help="End with exit code 0 also where the law cannot be right.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Tell also how the law was found: every decision and its reasons.")
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
     *,
@@ -99,9 +117,11 @@ def fit(
     """
     if method not in ("likelihood", "moments"):
         raise typer.BadParameter(f"expected likelihood or moments, but got {method!r}", param_hint="--method")
-    known = known_structure(kinetic, invariant) | ({} if networks is None else {"networks": networks})
+    known = known_structure(kinetic, invariant, noise) | ({} if networks is None else {"networks": networks})
     if known and method != "likelihood":
-        raise typer.BadParameter("expected --kinetic, --invariant and --networks only with --method likelihood")
+        raise typer.BadParameter(
+            "expected --kinetic, --invariant, --noise and --networks only with --method likelihood"
+        )
     columns_known = known_columns(positive, periodic, bounds)
     require_regular(data)
     output = data.with_suffix(".nke") if output is None else output
@@ -117,7 +137,7 @@ def fit(
             note(f"the state of the fit is kept in {checkpoint}; the same command continues from there")
         raise
     result.save(output)
-    say(f"{result.summary()}\nsaved to {output}", as_json, {"output": str(output), **result.to_dict()})
+    say(f"{result.summary(verbose)}\nsaved to {output}", as_json, {"output": str(output), **result.to_dict()})
     if result.diagnosis is not None and result.diagnosis.severe and not force:
         note("exit code 3, since the law is not to be trusted; --force ends with 0")
         raise typer.Exit(3)
@@ -132,10 +152,12 @@ def _require_folder(output: Path) -> None:
     require_writable(output)
 
 
-def known_structure(kinetic: str | None, invariant: str | None) -> dict[str, Any]:
-    """Reads the options --kinetic and --invariant as options of ``Likelihood``."""
-    known: dict[str, Any] = {}
-    if kinetic is not None:
+def known_structure(kinetic: str | None, invariant: str | None, noise: str | None = None) -> dict[str, Any]:
+    """Reads the options --kinetic, --invariant and --noise as options of ``Likelihood``."""
+    known: dict[str, Any] = {} if noise is None else {"noise": noise}
+    if kinetic == "none":
+        known["kinetic"] = {}
+    elif kinetic is not None:
         pairs = [pair.split(":") for pair in kinetic.split(",")]
         if any(len(pair) != 2 or not all(pair) for pair in pairs):
             raise typer.BadParameter(f"expected x:vx,y:vy, but got {kinetic!r}", param_hint="--kinetic")
@@ -147,7 +169,7 @@ def known_structure(kinetic: str | None, invariant: str | None) -> dict[str, Any
 
 def known_columns(positive: list[str] | None, periodic: list[str] | None, bounds: list[str] | None) -> dict[str, Any]:
     """Reads the options --positive, --periodic and --bounds as options of ``nke.fit``."""
-    known: dict[str, Any] = {"positive": list(positive)} if positive else {}
+    known: dict[str, Any] = {"positive": [] if positive == ["none"] else list(positive)} if positive else {}
     if periodic:
         turns = [one.rpartition(":") if ":" in one else (one, "", str(2 * math.pi)) for one in periodic]
         known["periodic"] = {name: _number(period, "--periodic", "theta or heading:360") for name, _, period in turns}

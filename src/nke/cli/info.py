@@ -1,54 +1,49 @@
 """``nke info``: what is in a file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nke.cli.options import AsJson, reads_data
 from nke.cli.output import load_data, load_result, say, table
 
+if TYPE_CHECKING:
+    from nke.fitting import FitResult
+
 
 @reads_data
 def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Model (.nke) or data.", show_default=False)],
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Of a model, tell also how it was found: every decision and its reasons.")
+    ] = False,
     as_json: AsJson = False,
     *,
     columns: dict[str, Any],
 ) -> None:
-    """Show what a file of data or a model holds.
+    """Show what a file of data or a model holds: of a model its law, as nke fit does.
 
     Example: nke info cells.csv
     """
-    facts = _model(file) if file.suffix == ".nke" else _data(file, columns)
-    decisions = {f"fit: {decision['topic']}": _decision(decision) for decision in facts.get("decisions", [])}
-    rows = {name: value for name, value in facts.items() if name not in ("decisions", "diagnosis", "equation")}
-    if facts.get("diagnosis"):
-        rows["diagnosis"] = facts["diagnosis"]["verdict"]
-    rows |= decisions
-    say(table({name: _words(value) for name, value in rows.items()}), as_json, facts)
+    if file.suffix == ".nke":
+        result = load_result(file)
+        say(result.summary(verbose), as_json, _model(result))
+        return
+    facts = _data(file, columns)
+    say(table({name: _words(value) for name, value in facts.items()}), as_json, facts)
 
 
-def _model(file: Path) -> dict[str, Any]:
-    result = load_result(file)
+def _model(result: "FitResult") -> dict[str, Any]:
     model = result.model
     return {
         "kind": "model",
         "coordinates": _coordinates(model),
         "unit of time": model.unit_of_time,
         "step": model.step,
-        "jumps": model.has_jumps,
         "rule": repr(model.rule),
-        "equation": result.equation and result.equation.to_dict(),
-        "diagnosis": result.diagnosis and result.diagnosis.to_dict(),
-        "decisions": [decision.to_dict() for decision in result.decisions],
+        **result.to_dict(),
     }
-
-
-def _decision(saved: dict[str, Any]) -> str:
-    from nke.fitting import Decision
-
-    return str(Decision.from_dict(saved))
 
 
 def _data(file: Path, columns: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from nke.cli.output import note
 from nke.cli.plot import plot
 from nke.cli.sample import sample
 from nke.cli.simulate import simulate
+from nke.cli.split import split
+from nke.cli.words import as_flags
 from nke.errors import NkeError
 
 # What every error of usage is: a class of click, which typer has within itself since 0.20.
@@ -61,7 +63,7 @@ class Commands(TyperGroup):
             if ctx.params["debug"]:
                 typer.echo(traceback.format_exc(), err=True)
             words = "interrupted" if interrupted else " ".join(str(error).split()) or "out of memory"
-            typer.echo(f"nke: {words}", err=True)
+            typer.echo(f"nke: {as_flags(words)}", err=True)
             if interrupted and ctx.obj is not None:
                 ctx.obj(1)
         raise typer.Exit(1)
@@ -121,7 +123,7 @@ def bench(
     run(output, quick, systems, methods, seeds, jobs, backend, scheduler)
 
 
-for command in (demo, info, fit, evaluate, sample, forecast, plot, simulate, bench):
+for command in (demo, info, split, fit, evaluate, sample, forecast, plot, simulate, bench):
     app.command()(command)
 
 

@@ -50,7 +50,19 @@ _COLUMNS = {
     ],
     "delimiter": Annotated[str | None, _column("Separator of the columns of a text file: a character, tab or space.")],
     "decimal": Annotated[str, _column("Decimal sign of a text file.")],
+    "time_unit": Annotated[
+        str | None,
+        _column("What dates are counted in: s, min, h, d, week or y; by default what suits. Of numbers, their unit."),
+    ],
+    "calendar": Annotated[
+        str,
+        _column("all counts all time between dates; trading counts observations, so that a weekend is one step."),
+    ],
+    "dates": Annotated[str | None, _column("Order of dates such as 3/4/2024: dmy or mdy; by default they tell.")],
 }
+
+
+_DEFAULTS = {"decimal": ".", "calendar": "all"}
 
 
 def reads_data(command: Callable[..., None]) -> Callable[..., None]:
@@ -58,9 +70,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command)
     own = [parameter for name, parameter in signature.parameters.items() if name != "columns"]
     added = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default="." if name == "decimal" else None, annotation=annotation
-        )
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=annotation)
         for name, annotation in _COLUMNS.items()
     ]
 

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nke.cli.words import as_flags
 from nke.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from nke.data import Trajectories
     from nke.fitting import FitResult
+    from nke.model import Model
 
 
 def say(words: str, as_json: bool, facts: dict[str, Any]) -> None:
     """Prints the words, or the facts as one JSON object."""
-    typer.echo(json.dumps(_plain(facts), ensure_ascii=False) if as_json else words)
+    typer.echo(json.dumps(_plain(facts), ensure_ascii=False) if as_json else as_flags(words))
 
 
 def note(words: str) -> None:
     """Prints a note on the error stream."""
-    typer.echo(f"note: {words}", err=True)
+    typer.echo(f"note: {as_flags(words)}", err=True)
 
 
 def table(rows: dict[str, Any]) -> str:
@@ -30,11 +32,20 @@ def table(rows: dict[str, Any]) -> str:
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
 
 
-def load_data(path: Path, columns: dict[str, Any]) -> "Trajectories":
-    """Reads a file and tells on the error stream what had to be done to it."""
+def load_data(path: Path, columns: dict[str, Any], model: "Model | None" = None) -> "Trajectories":
+    """Reads a file and tells on the error stream what had to be done to it.
+
+    Dates are counted as in the data that a model was fitted to, unless the options say how.
+    """
     from nke.files import read
 
     data = read(path, progress=None, **columns)
+    if model is not None and data.calendar is not None and data.unit_of_time != model.unit_of_time:
+        asked = columns.get("time_unit") or columns.get("calendar", "all") != "all"
+        if model.unit_of_time and not asked:
+            trading = model.unit_of_time == "trading day"
+            how: dict[str, Any] = {"calendar": "trading"} if trading else {"time_unit": model.unit_of_time}
+            data = read(path, progress=None, **columns | how)
     for words in data.notes:
         note(words)
     return data

@@ -24,7 +24,7 @@ def plot(
     *,
     columns: dict[str, Any],
 ) -> None:
-    """Draw drift, diffusion, jumps, paths, densities, increments and the history of the fit.
+    """Draw drift, diffusion, jumps, paths, densities, increments, the long run and the history of the fit.
 
     Example: nke plot cells.nke cells.csv -o pictures
     """
@@ -33,7 +33,8 @@ def plot(
     require_matplotlib()
     from nke.progress import progress_bar
 
-    result, recorded = load_result(model), load_data(data, columns)
+    result = load_result(model)
+    recorded = load_data(data, columns, result.model)
     with progress_bar(None) as begin:
         files = _draw(_pictures(result, recorded, seed, begin), output, ending, begin)
     say("\n".join(map(str, files)), as_json, {"files": list(map(str, files))})
@@ -43,14 +44,17 @@ def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callab
     """Collects what there is to draw, by name; each takes the figure."""
     from functools import partial
 
+    import numpy as np
+
     from nke import plots
     from nke.evaluation import simulate_like
+    from nke.plots.comparison import MOST_TIMES
     from nke.plots.view import require_same_coordinates
 
     model = result.model
     require_same_coordinates(model, data)
     some = data.select(slice(1000)) if len(data) > 1000 else data  # more are not told apart in a picture
-    simulated = simulate_like(model, some, seed, progress=progress)
+    simulated = simulate_like(model, some, seed, progress=progress, most_times=MOST_TIMES)
     pictures = {
         "drift": partial(plots.drift, model, data),
         "diffusion": partial(plots.diffusion, model, data),
@@ -58,6 +62,9 @@ def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callab
         "densities": partial(plots.densities, model, some, simulated=simulated),
         "increments": partial(plots.increments, model, data, seed=seed),
     }
+    if max(map(np.count_nonzero, data.observed)) >= 20:
+        pictures["autocorrelation"] = partial(plots.autocorrelation, model, data, seed=seed)
+        pictures["stationary"] = partial(plots.stationary, model, data, seed=seed)
     if model.has_jumps:
         pictures["jump-rate"] = partial(plots.jump_rate, model, data)
         pictures["jump-law"] = partial(plots.jump_law, model, data)

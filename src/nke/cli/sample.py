@@ -50,7 +50,7 @@ def sample(
 
     writer_for(output)  # before the work, not after it
     law = load_result(model).model
-    data = None if like is None else load_data(like, columns)
+    data = None if like is None else load_data(like, columns, law)
     with progress_bar(None) as begin:
         if data is not None:
             drawn = simulate_like(law, data, seed, progress=begin)

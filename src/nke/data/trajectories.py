@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 from numpy.typing import ArrayLike
 
+from nke.data.calendar import Calendar, Dates
 from nke.data.transforms import Periodic, Transform
 from nke.data.transitions import Transitions
 from nke.data.validation import (
@@ -37,11 +38,13 @@ class Trajectories:
 
     Args:
         states: Shape (N,), (N, d) or (M, N, d), or a list of (N_i, d) or (N_i,) arrays, one per trajectory. A plain
-            list of lists of numbers is read as NumPy reads it: one trajectory of shape (N, d).
+            list of lists of numbers is read as NumPy reads it: one trajectory of shape (N, d). Two axes with more
+            coordinates than rows are refused, since paths were meant: M paths of one coordinate are (M, N, 1).
         times: The time step, or times of shape (N,) shared by all trajectories, (M, N), or a list of (N_i,).
         names: One name per coordinate; x1 … xd if not given.
         units: One unit per coordinate; empty if not given.
         unit_of_time: The unit of the times, for axes and tables.
+        calendar: What the times are in dates; None where they are no dates.
 
     Attributes:
         states: (M, N, d); a list of (N_i, d) where the trajectories differ in length.
@@ -50,6 +53,7 @@ class Trajectories:
         names: Names of the coordinates.
         units: Units of the coordinates.
         unit_of_time: Unit of the times.
+        calendar: What the times are in dates, or None.
         notes: What was noticed in the data, a sentence each.
 
     Raises:
@@ -71,6 +75,7 @@ class Trajectories:
     names: tuple[str, ...]
     units: tuple[str, ...]
     unit_of_time: str
+    calendar: Calendar | None
     notes: tuple[str, ...]
 
     def __init__(
@@ -80,13 +85,15 @@ class Trajectories:
         names: Iterable[Any] | None = None,
         units: Iterable[Any] | None = None,
         unit_of_time: str = "",
+        calendar: Calendar | None = None,
     ):
         rows, lengths, reading = read_states(states)
         self._rows, self._lengths = rows, lengths
         self._times = read_times(times, lengths, rows.shape[1])
         self.names = labels(names, "names", [f"x{i + 1}" for i in range(self.dimension)])
         self.units = labels(units, "units", [""] * self.dimension)
-        self.unit_of_time = unit_of_time
+        self.unit_of_time = unit_of_time or ("" if calendar is None else calendar.unit)
+        self.calendar = calendar
         if len(set(self.names)) < self.dimension:
             raise InputError(f"expected different names, but got {self.names}; rename the duplicates")
         refuse_infinity(rows, self._times, lengths, self.names)
@@ -124,6 +131,19 @@ class Trajectories:
             True
         """
         return bool((self._lengths != self._lengths[0]).any())
+
+    @property
+    def dates(self) -> Dates | list[Dates] | None:
+        """The times as dates, (M, N) or a list of (N_i,); None where they are no dates.
+
+        Example:
+            >>> calendar = nke.data.Calendar(np.datetime64("2024-03-01", "ns"), "d")
+            >>> nke.Trajectories([1.0, 2.0], 1.0, calendar=calendar).dates.astype("datetime64[D]").tolist()
+            [[datetime.date(2024, 3, 1), datetime.date(2024, 3, 2)]]
+        """
+        if self.calendar is None:
+            return None
+        return [self.calendar.dates(t) for t in self.times] if self.is_ragged else self.calendar.dates(self.times)
 
     @property
     def observed_states(self) -> Rows:
@@ -186,7 +206,7 @@ class Trajectories:
             states, times = [self.states[i] for i in chosen], [self.times[i] for i in chosen]
         else:
             states, times = np.asarray(self.states)[chosen], np.asarray(self.times)[chosen]
-        return type(self)(states, times, self.names, self.units, self.unit_of_time)
+        return type(self)(states, times, self.names, self.units, self.unit_of_time, self.calendar)
 
     def split(self, fraction: float, seed: int) -> tuple["Trajectories", "Trajectories"]:
         """Holds out a random fraction of the trajectories, at least one.
@@ -225,6 +245,47 @@ class Trajectories:
         held_out = np.isin(np.arange(len(self)), chosen)
         return self.select(~held_out), self.select(held_out)
 
+    def split_last(self, fraction: float) -> tuple["Trajectories", "Trajectories"]:
+        """Holds out the last rows of every trajectory: what is to be predicted from what came before.
+
+        Args:
+            fraction: The share of the observed rows of each trajectory, between 0 and 1.
+
+        Returns:
+            The rows before, and the last ones; trajectories too short to be cut are in the first part alone.
+
+        Raises:
+            InputError: If no trajectory has two observed rows on each side.
+
+        Example:
+            >>> before, last = nke.Trajectories(np.zeros((1, 10, 1)), 0.5).split_last(0.2)
+            >>> len(before.times[0]), last.times.tolist()
+            (8, [[4.0, 4.5]])
+        """
+        if not 0 < fraction < 1:
+            raise InputError(f"expected a fraction between 0 and 1, but got {fraction}; use 0.2 to hold out 20 %")
+        ends = np.cumsum(self._lengths)
+        parts: tuple[list[slice], list[slice]] = ([], [])
+        for start, end in zip(ends - self._lengths, ends, strict=True):
+            seen = start + np.flatnonzero(self._observed[start:end])
+            after = round(fraction * len(seen))
+            if min(after, len(seen) - after) < 2:
+                parts[0].append(slice(start, end))
+                continue
+            parts[0].append(slice(start, seen[-after - 1] + 1))
+            parts[1].append(slice(seen[-after], end))
+        if not parts[1]:
+            raise InputError(
+                f"expected two observed rows on each side of a cut in time, but fraction {fraction} leaves fewer in "
+                "every trajectory; choose another fraction or hold out trajectories"
+            )
+        labels = self.names, self.units, self.unit_of_time, self.calendar
+        before, last = (
+            type(self)([self._rows[part] for part in chosen], [self._times[part] for part in chosen], *labels)
+            for chosen in parts
+        )
+        return before, last
+
     def _cut(self, fraction: float) -> tuple["Trajectories", "Trajectories"]:
         seen = np.flatnonzero(self._observed)
         after = round(fraction * len(seen))
@@ -245,9 +306,7 @@ class Trajectories:
         """Stretches of a single trajectory, from one observed row to the one before another."""
         parts = [slice(seen[a], seen[b - 1] + 1) for a, b in zip(starts, ends, strict=True)]
         rows, times = ([array[part] for part in parts] for array in (self._rows, self._times))
-        if len(parts) == 1:
-            rows, times = rows[0], times[0]
-        return type(self)(rows, times, self.names, self.units, self.unit_of_time)
+        return type(self)(rows, times, self.names, self.units, self.unit_of_time, self.calendar)
 
     def transformed(self, transforms: Sequence[Transform]) -> "Trajectories":
         """Transforms every column, as ``nke.fit`` does before it learns.
@@ -279,7 +338,7 @@ class Trajectories:
         names = [transform.name(name) for transform, name in zip(transforms, self.names, strict=True)]
         units = [u if t.affine else "" for u, t in zip(self.units, transforms, strict=True)]
         parts = (self._by_trajectory(rows), self._by_trajectory(self._times))
-        return type(self)(*parts, names, units, self.unit_of_time)
+        return type(self)(*parts, names, units, self.unit_of_time, self.calendar)
 
     def _outside(self, row: int, column: int, transform: Transform) -> str:
         trajectory = int(np.searchsorted(np.cumsum(self._lengths), row, side="right"))
@@ -310,7 +369,8 @@ class Trajectories:
         missing = int((~self._observed).sum())
         gaps = f", {count(missing, 'row')} not observed" if missing else ""
         unit = f" {self.unit_of_time}" if self.unit_of_time else ""
-        return (
-            f"Trajectories({count(len(self), 'trajectory')} × {rows} rows, "
-            f"coordinates {shown}, times {seen.min():g} to {seen.max():g}{unit}{gaps})"
-        )
+        span = f"{seen.min():g} to {seen.max():g}{unit}"
+        if self.calendar is not None:
+            first, last = (np.datetime_as_string(d, unit="D") for d in self.calendar.dates([seen.min(), seen.max()]))
+            span += f", {first} to {last}"
+        return f"Trajectories({count(len(self), 'trajectory')} × {rows} rows, coordinates {shown}, times {span}{gaps})"

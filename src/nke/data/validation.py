@@ -18,6 +18,7 @@ Times = Float64[np.ndarray, " R"]
 Mask = Bool[np.ndarray, " R"]
 Lengths = Int64[np.ndarray, " M"]
 
+MOST_COORDINATES = 64  # of a plain array; more are paths that lie side by side
 STATE_FORMS = "states of shape (N,), (N, d) or (M, N, d), or a list of (N_i, d)"
 
 
@@ -30,6 +31,8 @@ def read_states(states: ArrayLike) -> tuple[Rows, Lengths, tuple[str, ...]]:
         raise InputError(f"expected {STATE_FORMS}, but got {array.ndim} dimensions (shape {array.shape}); reshape them")
     if array.ndim == 1:
         array = array[:, None]
+    elif array.ndim == 2:
+        _refuse_paths_as_coordinates(array.shape)
     if array.size == 0:
         raise InputError(
             f"expected {STATE_FORMS}, but there are no rows or no coordinates in shape {array.shape}; "
@@ -38,6 +41,21 @@ def read_states(states: ArrayLike) -> tuple[Rows, Lengths, tuple[str, ...]]:
     count = len(array) if array.ndim == 3 else 1
     lengths = np.full(count, array.shape[-2], dtype=np.int64)
     return array.reshape(-1, array.shape[-1]), lengths, ()
+
+
+def _refuse_paths_as_coordinates(shape: tuple[int, ...]) -> None:
+    """Refuses a table that was transposed, or whose columns are paths and not coordinates."""
+    rows, columns = shape
+    if rows == 0 or columns <= min(MOST_COORDINATES, max(rows, 2)):
+        return
+    many = "more coordinates than rows" if columns > rows else f"more than {MOST_COORDINATES} coordinates"
+    other = (
+        f"one path of {columns} rows, pass x.T" if columns > rows else f"{columns} paths side by side, x.T[:, :, None]"
+    )
+    raise InputError(
+        f"expected an array (rows, coordinates), but got shape {shape}, which has {many}; if these are {rows} paths of "
+        f"one coordinate, pass x[:, :, None]; if {other}; if they are {columns} coordinates indeed, x[None]"
+    )
 
 
 def _is_list_of_trajectories(states: Any) -> TypeGuard[list | tuple]:

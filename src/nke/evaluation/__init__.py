@@ -1,6 +1,7 @@
 """How good a model is: ensemble metrics beside the oracle floor, and recovery of a known truth."""
 
 from nke.evaluation import checks
+from nke.evaluation.binned import BinnedMotions, binned_motions
 from nke.evaluation.contrast import Contrast
 from nke.evaluation.diagnosis import Diagnosis, diagnose
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics, wasserstein
@@ -13,6 +14,7 @@ from nke.evaluation.paths import PathMetrics, path_metrics, sliced_wasserstein
 from nke.evaluation.recovery import Recovery, RecoveryError, jump_law_distance, recovery, relative_error
 
 __all__ = [
+    "BinnedMotions",
     "Contrast",
     "Diagnosis",
     "EnsembleMetrics",
@@ -23,6 +25,7 @@ __all__ = [
     "PathMetrics",
     "Recovery",
     "RecoveryError",
+    "binned_motions",
     "checks",
     "diagnose",
     "ensemble_metrics",

@@ -19,7 +19,8 @@ from nke.evaluation.checks import (
 )
 from nke.evaluation.finding import Finding
 from nke.evaluation.normal_scores import NormalScores, moving
-from nke.model import Model
+from nke.files import recorded
+from nke.model import Model, as_model
 
 MOST_TRANSITIONS = 20_000
 MOST_COMPARED = 5_000  # with simpler laws, whose fits take time
@@ -107,7 +108,7 @@ class Diagnosis:
         return "\n".join([self.verdict, *self.lines(most=len(self.findings) + 1)])
 
 
-def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
+def diagnose(model: Any, data: Any, *, seed: int = 0) -> Diagnosis:
     """Looks for what speaks against a model in recorded trajectories.
 
     Memory that the state does not have, noise, drift or tails of the wrong size, a law that changes with time, and
@@ -115,8 +116,8 @@ def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
     what is large enough to matter.
 
     Args:
-        model: The model.
-        data: Recorded trajectories; those that it was fitted to, or others.
+        model: The model, or the result of a fit.
+        data: Recorded trajectories, or a frame or path of them; those that it was fitted to, or others.
         seed: Of the simulated paths.
 
     Returns:
@@ -129,11 +130,29 @@ def diagnose(model: Model, data: Trajectories, *, seed: int = 0) -> Diagnosis:
         >>> print(nke.diagnose(model, data))
         nothing speaks against it
     """
+    model, data = as_model(model), recorded(data)
     if data.dimension != model.dimension:
         raise InputError(
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
+    require_same_time(model, data)
     return Diagnosis(tuple(_findings(model, data, seed)))
+
+
+def require_same_time(model: Model, data: Trajectories) -> None:
+    """Refuses data whose times are counted in another unit than those that the model was fitted to.
+
+    Args:
+        model: The model.
+        data: Recorded trajectories.
+
+    Raises:
+        InputError: If both units are known and differ.
+    """
+    own, other = model.unit_of_time, data.unit_of_time
+    if own and other and own != other:
+        advice = "calendar='trading'" if own == "trading day" else f"time_unit={own!r}"
+        raise InputError(f"expected times in {own!r}, as the model has them, but got {other!r}; read with {advice}")
 
 
 def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:

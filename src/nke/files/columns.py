@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nke.data.calendar import require_calendar
 from nke.errors import InputError
 from nke.files.labels import split_heading, split_time_heading
 from nke.progress import Progress, silent
@@ -13,7 +14,11 @@ TRAJECTORY_NAMES = [
     "trajectory", "traj", "trajectory_id", "track", "track_id", "path", "path_id", "run", "run_id", "particle",
     "particle_id", "cell", "cell_id", "trial", "episode", "replicate", "sample", "subject", "series", "id",
 ]  # fmt: skip
-TIME_NAMES = ["time", "t", "times", "timestamp", "datetime", "date", "seconds", "sec", "minutes", "hours", "days"]
+TIME_NAMES = [
+    "time", "t", "times", "timestamp", "datetime", "date", "dates", "observation_date", "seconds", "sec", "minutes",
+    "hours", "days", "day", "weeks", "week", "years", "year", "month", "frame", "index",
+]  # fmt: skip
+COUNTERS = {"index", "frame", "row", "row_number", "record", "number", "no", "n", "#"}  # of rows, where they count
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,13 @@ class Choice:
     wide: bool | None = None
     delimiter: str | None = None
     decimal: str = "."
+    time_unit: str | None = None
+    calendar: str = "all"
+    dates: str | None = None
     progress: Progress = silent
+
+    def __post_init__(self):
+        require_calendar(self.calendar)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,20 @@
 """``nke.read`` and ``nke.write``: trajectories from and to files of every kind, told apart by content and ending."""
 
+import gzip
 import os
+import shutil
+import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nke.data import Trajectories
-from nke.errors import DamagedFileError, InputError, InputTypeError, MissingPackageError
+from nke.errors import DamagedFileError, InputError, InputTypeError, MissingPackageError, NkeError
 from nke.files.atomic import require_writable, whole_file, whole_folder
 from nke.files.columns import Choice
+from nke.files.frame import is_foreign
 from nke.files.regular import require_regular
 from nke.progress import ProgressOption, progress_bar
 
@@ -22,13 +27,16 @@ FORMATS = {
     "hdf5": ("arrays", "h5py"),
     "netcdf": ("dataset", "h5netcdf"),
     "zarr": ("dataset", "zarr"),
+    "excel": ("excel", "openpyxl"),
 }
 ENDINGS = {
     ".csv": "text", ".tsv": "text", ".txt": "text", ".dat": "text", ".npz": "npz", ".npy": "npy", ".parquet": "parquet",
     ".pq": "parquet", ".h5": "hdf5", ".hdf5": "hdf5", ".nc": "netcdf", ".nc4": "netcdf", ".zarr": "zarr",
+    ".xlsx": "excel",
 }  # fmt: skip
 SIGNATURES = {  # the first bytes of a file
     b"PAR1": "parquet", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz", b"\x89HDF\r\n\x1a\n": "hdf5", b"CDF": "netcdf",
+    b"\x1f\x8b": "gzip",
 }  # fmt: skip
 
 
@@ -42,9 +50,12 @@ def read(
     wide: bool | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
+    time_unit: str | None = None,
+    calendar: str = "all",
+    dates: str | None = None,
     progress: ProgressOption = False,
 ) -> Trajectories:
-    r"""Reads trajectories from a file, a pandas frame or an xarray object.
+    r"""Reads trajectories from a file, a frame or an xarray object.
 
     A long table has a row for each time of each trajectory: a column of trajectories, one of times, then the states;
     a wide one has a column for each trajectory. A heading ``height [mm]`` carries a unit. Files of arrays hold states
@@ -52,8 +63,9 @@ def read(
     ``notes`` of the result.
 
     Args:
-        source: A path (csv, tsv, txt, dat, parquet, npz, npy, hdf5, netcdf or zarr), a ``pandas.DataFrame``, or an
-            ``xarray.Dataset`` or ``DataArray``.
+        source: A path (csv, tsv, txt, dat, also compressed by gzip, xlsx, parquet, npz, npy, hdf5, netcdf or zarr), a
+            ``pandas.DataFrame`` or ``Series``, a frame of polars or another library that has columns,
+            or an ``xarray.Dataset`` or ``DataArray``.
         trajectory: The column that tells trajectories apart; by default it is found by its name.
         time: The column (or array) of times; by default it is found by its name.
         states: The columns (or the array) of states; by default all columns that are left.
@@ -61,6 +73,10 @@ def read(
         wide: Whether the table is wide; by default the headings tell.
         delimiter: What separates the columns of a text file; by default the ending or the first line tells.
         decimal: The decimal sign of a text file.
+        time_unit: What dates are counted in ("s", "min", "h", "d", "week", "y", or "days"); by default the longest of
+            these that the typical step is about as long as. Of times that are numbers, their unit.
+        calendar: "all" counts all time between dates, "trading" the observations, so that a weekend is one step.
+        dates: Order of dates such as 3/4/2024: "dmy" or "mdy"; by default the dates themselves tell.
         progress: True for a progress bar, None for one on a terminal only, or a callback; counts the bytes of a text
             file so long that reading it takes seconds.
 
@@ -70,7 +86,7 @@ def read(
     Raises:
         InputError: If the content is not understood; the message names the line and the column.
         DamagedFileError: If the file is cut short or of another format than its ending says.
-        InputTypeError: If ``source`` is neither a path nor an object of pandas or xarray.
+        InputTypeError: If ``source`` is neither a path nor a frame nor an object of xarray.
         MissingPackageError: If the package that reads the format is not installed.
         OSError: If the file does not exist or cannot be opened.
 
@@ -82,16 +98,22 @@ def read(
     """
     with progress_bar(progress, transient=True) as begin:
         chosen = [states] if isinstance(states, str) else states
-        choice = Choice(trajectory, time, chosen, step, wide, delimiter, decimal, begin)
+        choice = Choice(
+            trajectory, time, chosen, step, wide, delimiter, decimal, time_unit, calendar, dates, progress=begin
+        )
         if isinstance(source, str | os.PathLike):
             return _read_file(Path(source), choice)
         package = type(source).__module__.split(".")[0]
         if package == "pandas" and hasattr(source, "columns"):
             return import_module("nke.files.frame").from_pandas(source, choice)
+        if package == "pandas" and hasattr(source, "to_frame"):
+            return import_module("nke.files.frame").from_pandas(source.to_frame(source.name or "x1"), choice)
+        if is_foreign(source):
+            return import_module("nke.files.frame").from_foreign(source, choice)
         if package == "xarray":
             return import_module("nke.files.dataset").from_xarray(source, choice)
     raise InputTypeError(
-        f"expected a path, a pandas DataFrame or an xarray object, but got {type(source).__name__}; "
+        f"expected a path, a frame of pandas or polars or an xarray object, but got {type(source).__name__}; "
         "wrap arrays with nke.Trajectories(states, times)"
     )
 
@@ -149,7 +171,24 @@ def writer_for(path: Path) -> tuple[str, Callable[..., None]]:
 
 def _read_file(path: Path, choice: Choice) -> Trajectories:
     kind = _kind(path)
+    if kind == "gzip":
+        return _read_compressed(path, choice)
     return _function("read", kind, path)(path, choice)
+
+
+def _read_compressed(path: Path, choice: Choice) -> Trajectories:
+    """Reads what is inside of a file compressed by gzip; errors name the file itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        inside = Path(folder) / (path.name.removesuffix(".gz") or "data")
+        try:
+            with gzip.open(path) as packed, inside.open("wb") as unpacked:
+                shutil.copyfileobj(packed, unpacked)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DamagedFileError(f"{path} is damaged or is no valid gzip file ({error}); get a fresh copy") from error
+        try:
+            return _read_file(inside, choice)
+        except NkeError as error:
+            raise type(error)(str(error).replace(str(inside), str(path))) from error
 
 
 def _kind(path: Path) -> str:
@@ -167,8 +206,8 @@ def _kind(path: Path) -> str:
         raise InputError(f"{path} is empty; expected a table with a header, or another file of trajectories")
     by_ending = ENDINGS.get(path.suffix.lower())
     found = next((kind for signature, kind in SIGNATURES.items() if head.startswith(signature)), None)
-    if found == "hdf5" and by_ending == "netcdf":
-        return "netcdf"
+    if (found, by_ending) in (("hdf5", "netcdf"), ("npz", "excel")):
+        return str(by_ending)
     if found is not None:
         return found
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -195,7 +234,8 @@ def _function(verb: str, kind: str, path: Path) -> Callable[..., Any]:
         try:
             import_module(needed)
         except ModuleNotFoundError as error:
+            extra = "excel" if kind == "excel" else "files"
             raise MissingPackageError(
-                f"{path}: {kind} files need {needed}; install it with: pip install 'nke[files]'"
+                f"{path}: {kind} files need {needed}; install it with: pip install 'nke[{extra}]'"
             ) from error
     return getattr(import_module(f"nke.files.{module}"), f"{verb}_{kind}")

@@ -1,12 +1,14 @@
 """pandas frames and trajectories."""
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nke.data import Trajectories
 from nke.errors import InputError
-from nke.files.columns import Choice, choose
+from nke.files.columns import COUNTERS, Choice, Columns, choose
+from nke.files.labels import split_heading
 from nke.files.long import from_long, long_table
 from nke.files.table import Table
 from nke.files.wide import from_wide, looks_wide, wide_table
@@ -20,12 +22,50 @@ def from_table(table: Table, choice: Choice) -> Trajectories:
     columns = choose(table.headings, choice, table.name)
     if len(table.columns[0]) == 0:
         raise InputError(f"{table.name}: expected rows below the header, but there are none; record at least two")
+    columns, notes = without_counters(table, columns, choice)
     wide = looks_wide(table, columns) if choice.wide is None else choice.wide
-    return from_wide(table, columns, choice) if wide else from_long(table, columns, choice)
+    data = from_wide(table, columns, choice) if wide else from_long(table, columns, choice)
+    data.notes = (*data.notes, *notes)
+    return data
+
+
+def without_counters(table: Table, columns: Columns, choice: Choice) -> tuple[Columns, tuple[str, ...]]:
+    """Leaves out columns that only count the rows, unless the states are named or nothing else is left."""
+    names = {i: split_heading(table.headings[i])[0] for i in columns.states}
+    counting = [i for i, name in names.items() if name.lower().replace(" ", "_") in COUNTERS and table.counts_rows(i)]
+    left = tuple(i for i in columns.states if i not in counting)
+    if choice.states is not None or not counting or not left:
+        return columns, ()
+    words = ", ".join(repr(names[i]) for i in counting)
+    return replace(columns, states=left), (
+        f"column {words} counts the rows and is no state; states= (--states) names them",
+    )
+
+
+def from_foreign(source: Any, choice: Choice) -> Trajectories:
+    """Makes trajectories of a frame of another library, such as polars: by its own way to pandas, or its columns."""
+    if hasattr(source, "to_pandas"):
+        try:
+            return from_pandas(source.to_pandas(), choice)
+        except ModuleNotFoundError:  # it needs a package that is not there
+            pass
+    names = [str(name) for name in source.columns]
+    return from_table(Table("the frame", names, [np.asarray(source[name]) for name in names]), choice)
+
+
+def is_foreign(source: Any) -> bool:
+    """Tells whether something is a frame of another library."""
+    return hasattr(source, "columns") and (hasattr(source, "to_pandas") or hasattr(source, "__getitem__"))
 
 
 def from_pandas(frame: "pd.DataFrame", choice: Choice, name: str = "the frame") -> Trajectories:
     """Makes trajectories of a frame; levels of the index that have names are columns like any other."""
+    import pandas as pd
+
+    if isinstance(frame.index, pd.PeriodIndex):
+        frame = frame.set_axis(frame.index.to_timestamp(), axis=0)
+    if isinstance(frame.index, pd.DatetimeIndex) and frame.index.name is None:
+        frame = frame.rename_axis("date")
     named = [level for level in frame.index.names if level is not None]
     twice = [str(level) for level in named if level in frame.columns or named.count(level) > 1]
     if twice:

@@ -13,6 +13,10 @@ UNITS_OF_TIME = {
         "min mins minute minutes",
         "h hr hrs hour hours",
         "d day days",
+        "week weeks",
+        "month months",
+        "y yr yrs year years",
+        "frame frames",
     )
     for word in words.split()
 }

@@ -3,46 +3,68 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from nke.data import Trajectories
+from nke.data.validation import count
 from nke.errors import InputError
 from nke.files.checks import as_trajectories
 from nke.files.columns import Choice, Columns
 from nke.files.labels import heading, split_heading
-from nke.files.table import Table, by_trajectory
+from nke.files.table import Clock, Table, by_trajectory
 
 
 def from_long(table: Table, columns: Columns, choice: Choice) -> Trajectories:
     """Makes trajectories of a long table, in the order in which they first appear."""
     states = np.stack([table.numbers(i) for i in columns.states], axis=1)
     names, units = zip(*(split_heading(table.headings[i]) for i in columns.states), strict=True)
+    left_out = 0
+    if choice.calendar == "trading":
+        table, states, left_out = _observed_rows(table, states)
     trajectory = _codes(table, columns, len(states))
     if columns.time is None:
-        order, times, unit, notes = by_trajectory(trajectory), choice.step, "", ()
+        order, times, clock, notes = by_trajectory(trajectory), choice.step, Clock(choice.time_unit or ""), ()
     else:
-        times, unit, notes = table.times(columns.time)
+        times, clock = table.times(columns.time, choice)
+        notes = clock.notes
         several = "; if there are several trajectories, name their column with trajectory= (--trajectory)"
         order, note = table.in_order(columns.time, times, trajectory, several if columns.trajectory is None else "")
         times, notes = times[order], notes + note
     cut = _cut(states[order], times, np.bincount(trajectory))
-    data = as_trajectories(table.name, *cut, names, units, unit)
+    data = as_trajectories(table.name, *cut, names, units, clock.unit, clock.calendar)
     data.notes = notes + data.notes
+    if left_out:
+        data.notes = (*data.notes, f"{count(left_out, 'row')} without values left out: no trading days")
     return data
+
+
+def _observed_rows(table: Table, states: Float64[np.ndarray, "R d"]) -> tuple[Table, Float64[np.ndarray, "S d"], int]:
+    """Leaves out rows in which nothing was observed, and says how many."""
+    kept = np.flatnonzero(~np.isnan(states).all(axis=1))
+    columns = [np.asarray(column)[kept] for column in table.columns]
+    left = Table(table.name, table.headings, columns, lambda row: table.line(int(kept[row])))
+    return left, states[kept], len(states) - len(kept)
 
 
 def long_table(data: Trajectories) -> dict[str, np.ndarray]:
     """Returns headings and columns: trajectory, time, then the states."""
-    for name in ("trajectory", "time"):
+    for name in ("trajectory", "time" if data.calendar is None else "date"):
         if name in data.names:
             raise InputError(f"expected no coordinate called {name!r}, as a column of the table is; rename it")
     headings = [heading(name, unit) for name, unit in zip(data.names, data.units, strict=True)]
     rows = np.concatenate(list(data.states))
     return {
         "trajectory": np.repeat(np.arange(len(data)), [len(times) for times in data.times]),
-        heading("time", data.unit_of_time): np.concatenate(list(data.times)),
+        **_time_column(data),
         **dict(zip(headings, rows.T, strict=True)),
     }
+
+
+def _time_column(data: Trajectories) -> dict[str, np.ndarray]:
+    """The times, as dates where they were dates."""
+    if data.calendar is not None:
+        return {"date": data.calendar.dates(np.concatenate(list(data.times)))}
+    return {heading("time", data.unit_of_time): np.concatenate(list(data.times))}
 
 
 def _codes(table: Table, columns: Columns, rows: int) -> Int64[np.ndarray, " R"]:

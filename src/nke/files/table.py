@@ -7,10 +7,31 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from nke.data import Calendar
+from nke.data.calendar import SPELLED, TRADING_DAY
 from nke.errors import InputError
+from nke.files.columns import Choice
+from nke.files.dates import read_dates
 from nke.files.labels import split_heading, split_time_heading
 
+IN_WORDS = {short: word for word, short in SPELLED.items() if word.endswith("s")}
+MISSING = "."  # as the Federal Reserve's tables write it
 Rows = Int64[np.ndarray, " R"] | slice  # a slice for rows that stand in order already
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What times are counted in.
+
+    Args:
+        unit: Of the times.
+        calendar: What they are in dates, if they were.
+        notes: What was done to them.
+    """
+
+    unit: str = ""
+    calendar: Calendar | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,24 +70,38 @@ class Table:
             )
         return cells
 
+    def counts_rows(self, column: int) -> bool:
+        """Tells whether a column grows by one from row to row; it may begin anew with a trajectory."""
+        cells = np.asarray(self.columns[column])
+        if cells.dtype.kind not in "fiu" or len(cells) < 3:
+            return False
+        moved = np.diff(cells.astype(np.float64))
+        return bool((np.abs(moved - 1) < 1e-9).mean() > 0.5 and ((moved == 1) | (moved <= 0)).all())
+
     def _number(self, cell: Any, row: int, column: int) -> float:
         import pandas as pd
 
-        if pd.api.types.is_scalar(cell) and pd.isna(cell):
+        if pd.api.types.is_scalar(cell) and (pd.isna(cell) or cell == MISSING):
             return np.nan
         try:
             return float(cell)
         except (TypeError, ValueError, OverflowError) as error:
             raise not_a_number(self.place(row, column), cell) from error
 
-    def times(self, column: int) -> tuple[Float64[np.ndarray, " R"], str, tuple[str, ...]]:
-        """Reads times, their unit and a note; dates become seconds since the first."""
-        dates = _dates(self.columns[column])
+    def times(self, column: int, choice: Choice) -> tuple[Float64[np.ndarray, " R"], "Clock"]:
+        """Reads times and what they are counted in; dates become numbers by a calendar."""
+        dates = read_dates(self, column, choice.dates)
         if dates is None:
             self._refuse_bad_date(column)
-            return self.numbers(column), split_time_heading(self.headings[column])[1], ()
-        seconds = (dates - dates.min()) / np.timedelta64(1, "s")
-        return np.asarray(seconds, np.float64), "s", (f"dates are read as seconds since {dates.min()}",)
+            times = self.numbers(column)
+            if choice.calendar == "all":
+                return times, Clock(choice.time_unit or split_time_heading(self.headings[column])[1])
+            counted = np.searchsorted(np.unique(times[~np.isnan(times)]), times).astype(np.float64)
+            return np.where(np.isnan(times), np.nan, counted), Clock(TRADING_DAY)
+        calendar = Calendar.of(dates, choice.time_unit, choice.calendar)
+        first = np.datetime_as_string(calendar.origin, unit="auto")
+        note = f"dates are counted in {IN_WORDS.get(calendar.unit, calendar.unit + 's')} since {first}"
+        return calendar.times(dates), Clock(calendar.unit, calendar, (note,))
 
     def _refuse_bad_date(self, column: int) -> None:
         """Blames the one bad date of a column of dates, not the good ones before it."""
@@ -126,21 +161,6 @@ def _is_number(cell: Any) -> bool:
     except (TypeError, ValueError, OverflowError):
         return False
     return True
-
-
-def _dates(cells: Any) -> Any:
-    """Reads time stamps where a column holds dates; otherwise None."""
-    import pandas as pd
-
-    cells = pd.Series(cells)
-    if cells.dtype.kind == "M":
-        return cells
-    if cells.dtype.kind in "fiub" or cells.isna().all():
-        return None
-    try:
-        return pd.to_datetime(cells, format="ISO8601", utc=True).dt.tz_localize(None)
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _bad_date(cells: Any) -> int | None:

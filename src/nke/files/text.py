@@ -16,7 +16,7 @@ from nke.data import Trajectories
 from nke.errors import InputError
 from nke.files.columns import Choice, Columns, choose
 from nke.files.frame import from_table
-from nke.files.table import Table, not_a_number
+from nke.files.table import MISSING, Table, not_a_number
 from nke.progress import Progress
 
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -24,7 +24,7 @@ WHITESPACE = " "  # as a delimiter: any run of spaces and tabs
 BYTES_AT_A_TIME = 1 << 20
 ROWS_AT_A_TIME = 1 << 15
 BYTES_WITH_PROGRESS = 1 << 28  # a file of this size takes a few seconds to read
-MISSING_CELLS = {"", "nan", "na", "n/a", "null", "none", "#n/a", "<na>", "-nan"}
+MISSING_CELLS = {"", ".", "nan", "na", "n/a", "null", "none", "#n/a", "<na>", "-nan"}
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,7 @@ def _table(layout: Layout, columns: Columns, progress: Progress) -> Table:
                 skip_blank_lines=width > 1,
                 skipinitialspace=True,
                 dtype={i: np.float64 for i in columns.states},
+                na_values=[MISSING],
                 encoding="utf-8",
             )
         except UnicodeDecodeError:

@@ -9,7 +9,7 @@ from nke.errors import InputError
 from nke.files.checks import as_trajectories
 from nke.files.columns import Choice, Columns
 from nke.files.labels import heading, split_heading
-from nke.files.table import Table
+from nke.files.table import Clock, Table
 
 
 def looks_wide(table: Table, columns: Columns) -> bool:
@@ -37,13 +37,14 @@ def from_wide(table: Table, columns: Columns, choice: Choice) -> Trajectories:
             f"{':'.join(missing)!r}; add it, with empty cells where nothing was observed"
         )
     states = np.array([[table.numbers(at[c, m]) for c in coordinates] for m in trajectories]).swapaxes(1, 2)
-    times, unit, notes = choice.step, "", ()
+    times, clock, notes = choice.step, Clock(choice.time_unit or ""), ()
     if columns.time is not None:
-        times, unit, notes = table.times(columns.time)
+        times, clock = table.times(columns.time, choice)
+        notes = clock.notes
         order, note = table.in_order(columns.time, times, np.zeros(len(times), np.int64))
         states, times, notes = states[:, order], times[order], notes + note
     names, units = zip(*map(split_heading, coordinates), strict=True)
-    data = as_trajectories(table.name, states, times, names, units, unit)
+    data = as_trajectories(table.name, states, times, names, units, clock.unit, clock.calendar)
     data.notes = notes + data.notes
     return data
 
@@ -55,4 +56,6 @@ def wide_table(data: Trajectories) -> dict[str, np.ndarray]:
         raise InputError("expected trajectories at the same times for a wide table; write a long one (wide=False)")
     headings = [heading(name, unit) for name, unit in zip(data.names, data.units, strict=True)]
     columns = {f"{label}:{m}": states[:, i] for m, states in enumerate(data.states) for i, label in enumerate(headings)}
+    if data.calendar is not None:
+        return {"date": data.calendar.dates(times), **columns}
     return {heading("time", data.unit_of_time): times, **columns}

@@ -170,6 +170,19 @@ class Equation:
             >>> len(result.equation.lines())
             2
         """
+        noise = [] if self.noise is None else [self._noise_line(self.noise)]
+        return [*self.drift_lines(), *noise, *self.jump_lines()]
+
+    def drift_lines(self) -> list[str]:
+        """Writes the drift in plain text.
+
+        Returns:
+            A line for each coordinate that is learned.
+
+        Example:
+            >>> len(result.equation.drift_lines())
+            1
+        """
         variables = {name: self._variable(i) for i, name in enumerate(self.names)}
         variables |= {v: v for terms in self.drift.values() for t in terms for v in t.variables if v not in variables}
         rows = []
@@ -179,10 +192,6 @@ class Equation:
                 for t in terms
             ]
             rows.append(f"d{' ' * (' ' in name)}{name}/dt = {' '.join(words) or '0'}")
-        if self.noise is not None:
-            rows.append(self._noise_line(self.noise))
-        if self.jumps is not None:
-            rows += self._jump_lines(self.jumps)
         return rows
 
     def __str__(self) -> str:
@@ -306,7 +315,19 @@ class Equation:
                     words.append(f"correlation of {self.names[j]} and {self.names[i]} {correlation:.3g}")
         return f"noise, standard deviation per √time: {', '.join(words)}"
 
-    def _jump_lines(self, jumps: JumpLaw) -> list[str]:
+    def jump_lines(self) -> list[str]:
+        """Writes the jumps in plain text.
+
+        Returns:
+            A line for the rate and one for each Gaussian of the law of a jump; none where there are no jumps.
+
+        Example:
+            >>> result.equation.jump_lines()
+            []
+        """
+        if self.jumps is None:
+            return []
+        jumps = self.jumps
         per = f"per {self.unit_of_time}" if self.unit_of_time else "per unit time"
         rows = [f"jumps: {jumps.rate:.4g} ({jumps.rate_error:.1g}) {per}"]
         for component in jumps.components:

@@ -14,16 +14,17 @@ from threadpoolctl import threadpool_limits
 from nke.data import Coordinates
 from nke.errors import InputTypeError
 from nke.evaluation import diagnose
+from nke.files import recorded
 from nke.fitting.checkpoint import Checkpoint, fingerprint
 from nke.fitting.compilation import compilation_clock
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method
-from nke.fitting.recorded import recorded
 from nke.fitting.result import FitResult
 from nke.fitting.sufficiency import require_a_law, require_finite_units
 from nke.fitting.suited_coordinates import SuitedCoordinates
 from nke.fitting.training import FitRun
 from nke.model import DataRegion
+from nke.model.coefficients import QUANTILES
 from nke.progress import ProgressOption, progress_bar
 
 
@@ -115,7 +116,9 @@ def fit(
         model = replace(result.model, unit_of_time=data.unit_of_time)
         z = model.coordinates.to(data.observed_states)
         region = DataRegion.of(np.asarray(model.generator.visible(z)), seed)
-        result = replace(result, model=replace(model, region=region))
+        seen = np.quantile(data.observed_states, QUANTILES, axis=0).T
+        model = replace(model, region=region, quantiles=tuple(map(tuple, seen.tolist())))
+        result = replace(result, model=model)
         if diagnosis:
             clock = time.perf_counter()
             result = replace(result, diagnosis=diagnose(result.model, data, seed=seed))

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from nke.arrays import log_normal_density
 from nke.data import Coordinates, Transitions
-from nke.data.transforms import Plain
+from nke.data.transforms import Periodic, Plain
 from nke.fitting.batches import motion_size
 from nke.operators import KinematicConstraint
 
@@ -64,7 +64,8 @@ class TransitionSample:
         typical_step: Their median.
         free: Indices of the coordinates that are learned.
         deviation: Standard deviations of these.
-        origin: The user's zero, for each column of x; 0 for cosines and sines.
+        zero: The user's zero, for each column of x; 0 for cosines and sines.
+        origin: The same, but 0 also for other columns that have no size.
         near_zero: Size below which a state counts as zero, likewise; 1 for cosines and sines.
         amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it; 1 for those
             that have none.
@@ -96,6 +97,8 @@ class TransitionSample:
         self.typical_step = float(np.median(self.step))
         origin, size = near_zero(self.states, coordinates, near_zero_share)
         self.amplitude = np.sqrt(size**2 + (self.states - origin) ** 2)
+        angles = [isinstance(column, Periodic) for column in coordinates.transforms]
+        self.zero = np.append(np.where(angles, 0.0, origin), np.zeros(len(self.pairs)))
         sizeless = [i for i, column in enumerate(coordinates.transforms) if not getattr(column, "sized", False)]
         origin[sizeless], size[sizeless], self.amplitude[:, sizeless] = 0.0, 1.0, 1.0
         curved = np.array([isinstance(t, Plain) and not t.sized for t in coordinates.transforms])

@@ -19,6 +19,7 @@ from nke.fitting.rules import SelectionRules
 from nke.fitting.stochastic import Curve
 from nke.fitting.summary import summarise
 from nke.model import Model
+from nke.model.html import as_html
 from nke.model.storage import load_with_history, write
 
 Posterior = Sequence[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]]
@@ -102,35 +103,43 @@ class FitResult:
             found.append(f"the law is {self.diagnosis}".replace("\n", "; "))
         return tuple(found)
 
-    def summary(self) -> str:
-        """Describes the fit in plain words.
+    def summary(self, verbose: bool = False) -> str:
+        """Describes the law in plain words, in the units of the data.
+
+        Args:
+            verbose: Whether to tell also how it was found: every decision with its evidence, trainings and time.
 
         Returns:
-            Some lines of text: the law, the decisions behind it, score and time.
+            Some lines of text: drift, volatility, jumps, score, and what speaks against it.
 
         Example:
             >>> print(result.summary().splitlines()[0])
             law           drift and diffusion, no jumps, of x; step 0.02
         """
-        return summarise(self)
+        return summarise(self, verbose)
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return as_html(self.summary(), self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Gives the result as plain values, without the model and the histories.
 
         Returns:
-            Decisions, diagnosis, equation, form, score, rules and timings, ready for JSON.
+            Coefficients over the range of the data, decisions, diagnosis, equation, form, score, rules and timings,
+            ready for JSON.
 
         Example:
             >>> sorted(result.to_dict())
-            ['decisions', 'diagnosis', 'equation', 'form', 'jumps', 'rules', 'score', 'timings']
+            ['coefficients', 'decisions', 'diagnosis', 'equation', 'form', 'jumps', 'rules', 'score', 'timings']
         """
         return {
             "jumps": self.model.has_jumps,
             "form": self.form and self.form.to_dict(),
             "equation": self.equation and self.equation.to_dict(),
+            "coefficients": self.model.coefficients().to_dict(),
             "score": self.score and self.score._asdict(),
             "decisions": [decision.to_dict() for decision in self.decisions],
             "diagnosis": self.diagnosis and self.diagnosis.to_dict(),
@@ -154,7 +163,7 @@ class FitResult:
             True
         """
         found = self.to_dict()
-        del found["timings"], found["jumps"]
+        del found["timings"], found["jumps"], found["coefficients"]
         found["history"] = {
             name: {
                 "steps": curve.steps.tolist(),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from nke.errors import DivergenceError
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
 from nke.fitting.decisions import Decision
@@ -34,6 +36,7 @@ class Search:
         self.problem, self._families = problem, FAMILIES if families is None else families
         self.best: LawFit | None = None
         self.trials: list[Trial] = []
+        self._refused: list[LawFit] = []
         self.evidence: dict[str, Any] = {}
         self.decisions: list[Decision] = []
 
@@ -51,6 +54,9 @@ class Search:
             for candidate in family.propose(self):
                 self.trials.append(self._try(candidate, family))
             self.decisions += family.explain(self)
+        if self.best is None and self._refused and self.problem.options.networks is False:
+            self.best = min(self._refused, key=lambda fit: fit.loss)
+            self.decisions.append(best_of_the_refused(self.best))
         if self.best is None:
             raise DivergenceError(self.trials[-1].failure if self.trials else "no kind of law could be fitted")
         law = self.best.safeguarded(self.problem)
@@ -65,4 +71,26 @@ class Search:
         comparison = family.compare(fit, self)
         if comparison.accepted:
             self.best = fit
+        elif np.isfinite(fit.loss):
+            self._refused.append(fit)
         return Trial(candidate, fit, comparison)
+
+
+def best_of_the_refused(law: LawFit) -> Decision:
+    """Says that no law without networks is sound, and that the best of them is given all the same.
+
+    Args:
+        law: The one with the best held-out score.
+
+    Returns:
+        The decision, with a warning.
+    """
+    return Decision(
+        "Is there a sound law without networks?",
+        f"no: {law.form} is the best of them",
+        {"held-out loss": law.loss},
+        "with networks=False the best held-out score, where every law diverges in simulation",
+        "simple law",
+        f"every law without networks diverges in simulation; {law.form} predicts single steps best of them, but it is "
+        "not to be trusted in simulations and far from the data; networks=True, or leaving it open, tries more",
+    )

@@ -4,48 +4,106 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from nke.fitting.decisions import Decision, in_words
+from nke.model.coefficients import Coefficients
+from nke.model.words import Row, column_rows, jump_rows, noise_rows, shift_rows, table, title
 
 if TYPE_CHECKING:
     from nke.fitting.result import FitResult
 
 TOPIC, TEXT = 14, 66  # columns of a line, which fits a terminal of 80
+NOISE_IN_WORDS = {
+    "constant": "noise the same in every state",
+    "plain": "noise that depends on the state",
+    "diagonal": "noise that depends on the state, independent between coordinates",
+    "relative": "noise in proportion to the state",
+}
 
 
-def summarise(result: "FitResult") -> str:
+def summarise(result: "FitResult", verbose: bool = False) -> str:
     """Writes a result in plain words.
 
     Args:
         result: Of a fit.
+        verbose: Whether to tell how it was found: the decisions with their evidence, the trainings and the time.
 
     Returns:
-        The law, the score, the decisions with their evidence, the trainings and the time; a topic in front of each.
+        The law, the score, what speaks against it and the decisions; a topic in front of each.
     """
-    rows = [*_law(result), *(row for decision in result.decisions for row in _decision(decision)), *_training(result)]
-    lines = []
-    for topic, words in rows:
-        first, *rest = wrap(words, TEXT, subsequent_indent="  ") or [""]
-        lines += [f"{topic:<{TOPIC}}{first}", *(f"{'':<{TOPIC}}{line}" for line in rest)]
+    found = result.model.coefficients()
+    lines = [*_wrapped(_law(result, found)), *_table(result, found), *_wrapped(_trust(result))]
+    if verbose:
+        decisions = (row for decision in result.decisions for row in _decision(decision))
+        lines += [*_wrapped(decisions), *_wrapped(_training(result))]
+    elif result.form is not None:
+        lines += _wrapped([("decided", _briefly(result))])
     return "\n".join(lines)
 
 
-def _law(result: "FitResult") -> Iterator[tuple[str, str]]:
-    model = result.model
-    names = ", ".join(f"{n} [{u}]" if u else n for n, u in zip(model.names, model.units, strict=True))
-    learned = "drift, diffusion and jumps" if model.has_jumps else "drift and diffusion, no jumps,"
-    unit = f" {model.unit_of_time}" if model.unit_of_time else ""
-    yield "law", f"{learned} of {names}; step {model.step:g}{unit}"
-    for line in [] if result.equation is None else result.equation.lines():
-        yield "", line
+def _wrapped(rows: Iterator[Row] | list[Row]) -> Iterator[str]:
+    for topic, words in rows:
+        indent = words[: len(words) - len(words.lstrip())]
+        first, *rest = wrap(words, TEXT, subsequent_indent=f"{indent}  ") or [""]
+        yield f"{topic:<{TOPIC}}{first}"
+        yield from (f"{'':<{TOPIC}}{line}" for line in rest)
+
+
+def _law(result: "FitResult", found: Coefficients) -> Iterator[Row]:
+    model, equation = result.model, result.equation
+    yield "law", title(model)
+    yield from column_rows(model)
+    if equation is None:
+        form = "" if result.form is None else f"{result.form.drift}: "
+        yield "drift", f"{form}no short equation, see the table"
+    for k, line in enumerate(() if equation is None else equation.drift_lines()):
+        yield "" if k else "drift", line
+    errors: dict[int, float] = {}
+    if equation is not None and equation.noise is not None:
+        a, error = (np.diag(np.array(each)) for each in (equation.noise.diffusion, equation.noise.error))
+        errors = {int(i): float(error[i] / a[i] / 2) for i in np.flatnonzero(a > 0)}
+    yield from noise_rows(found, errors)
+    if equation is None or equation.jumps is None:
+        yield from jump_rows(found)
+    else:
+        same_units = model.coordinates.is_affine and len(found.jumps) == len(equation.jumps.components)
+        spreads = [(c.mean_error, c.deviation_error) for c in equation.jumps.components] if same_units else []
+        yield from jump_rows(found, equation.jumps.rate_error, spreads)
+        if not model.coordinates.is_affine:
+            yield "", f"as learned: {'; '.join(line.strip() for line in equation.jump_lines()[1:])}"
+    yield from shift_rows(found)
+
+
+def _table(result: "FitResult", found: Coefficients) -> list[str]:
+    """A table of what the lines above do not tell: coefficients that are no short equation in the user's columns."""
+    plain = result.equation is not None and result.model.coordinates.is_affine
+    simple = all(found.noise(i) != "state-dependent" for i in range(len(found.names)))
+    steady = not found.has_jumps or found.jumps_are_the_same
+    return [] if plain and simple and steady else [f"  {line}" for line in table(found)]
+
+
+def _trust(result: "FitResult") -> Iterator[Row]:
     if result.score is not None:
         yield "score", f"{result.score.value:.4f} ± {result.score.error:.4f} nats per held-out transition"
     if result.diagnosis is not None:
         yield "diagnosis", result.diagnosis.verdict
         for line in result.diagnosis.lines():
             yield "", f"- {line}"
+    for decision in result.decisions:
+        if decision.warning:
+            yield "warning", decision.warning
 
 
-def _decision(decision: Decision) -> Iterator[tuple[str, str]]:
+def _briefly(result: "FitResult") -> str:
+    """What was decided, without its reasons."""
+    assert result.form is not None
+    parts = [f"jumps: {decision.answer}" for decision in result.decisions if decision.topic == "jumps"]
+    noise, networks = NOISE_IN_WORDS.get(result.form.noise, result.form.noise), result.form.networks
+    return "; ".join([*parts, noise, f"drift: {result.form.drift}", *["networks"] * networks])
+
+
+def _decision(decision: Decision) -> Iterator[Row]:
     """Question and answer, then a line for the evidence, or for each candidate, and one for the rule."""
     yield decision.topic, f"{decision.question} {decision.answer}"
     for line in in_words(decision.evidence):
@@ -54,7 +112,7 @@ def _decision(decision: Decision) -> Iterator[tuple[str, str]]:
         yield "", f"- rule: {decision.rule}"
 
 
-def _training(result: "FitResult") -> Iterator[tuple[str, str]]:
+def _training(result: "FitResult") -> Iterator[Row]:
     for name, curve in result.history.items():
         kept = f"kept step {curve.steps[curve.best]}" if curve.best >= 0 else "kept the start"
         loss = curve.held_out[max(curve.best, 0)]

@@ -97,6 +97,15 @@ class Entries:
         right = lambda v: isinstance(v, list) and len(v) == count and all(map(is_number, v))  # noqa: E731
         return self._checked(name, MISSING, right, f"a list of {count} finite numbers")
 
+    def rising(self, name: str, rows: int, count: int) -> list[list[float]]:
+        """Takes rows of finite numbers, none of which falls within its row."""
+
+        def fits(value: Any) -> bool:
+            lists = isinstance(value, list) and len(value) == rows and all(isinstance(row, list) for row in value)
+            return lists and all(len(row) == count and all(map(is_number, row)) and sorted(row) == row for row in value)
+
+        return self._checked(name, MISSING, fits, f"{rows} lists of {count} numbers that do not fall")
+
     def word(self, name: str, known: Any, role: str) -> str:
         """Takes a word that must be known; an unknown one may be of a newer version."""
         word = self.text(name)

@@ -17,17 +17,20 @@ from nke.data import Coordinates, Trajectories
 from nke.errors import InputError, InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.model import batched, simulation
+from nke.model.coefficients import Coefficients
 from nke.model.forecast import Forecast, forecast
+from nke.model.html import as_html
 from nke.model.interval import Interval, interval
 from nke.model.pushforward import displacement_back, law_back
 from nke.model.region import DataRegion
 from nke.model.stationary import stationary
 from nke.model.storage import write
 from nke.model.uncertainty import Uncertainty
+from nke.model.words import describe, title
 from nke.operators import ForwardPacket, Generator, Splitting, Strang, TransitionRule
 from nke.progress import ProgressOption, progress_bar
 
-Borders = tuple[tuple[float, float], ...]
+Borders = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,11 @@ class Model:
     """dx = f(x) dt + g(x) dW + jumps of rate λ(x): drift, diffusion a = g gᵀ, jump rate and law.
 
     Everything goes in and comes out in the units of the data, per unit of its time, as NumPy arrays. States have the
-    shape (..., d): any number of leading axes, then one number for each coordinate. Where the law was learned for a
-    transformed column, such as the logarithm of one that is positive, results are those of the column itself (by Itô's
-    formula), a state out of its domain is an ``InputError``, and simulated states are never out of it.
+    shape (..., d): any number of leading axes, then one number for each coordinate; of a model of one coordinate also
+    plain numbers: ``model.drift([15, 20, 30])`` is ``model.drift([[15], [20], [30]])``. Where the law was learned for
+    a transformed column, such as the logarithm of one that is positive, results are those of the column itself (by
+    Itô's formula), a state out of its domain is an ``InputError``, and simulated states are never out of it. Printed,
+    it shows drift, volatility and jumps over the range of the data.
 
     Attributes:
         generator: The equation in dimensionless coordinates.
@@ -52,6 +57,8 @@ class Model:
             none, None where there are none at all. Transition densities do not know of them.
         uncertainty: How far the parameters of the generator may be off; None where it is not known.
         region: Where the data was that the model was fitted to; None where it is not known.
+        quantiles: Of each coordinate of the data that the model was fitted to, at the shares ``QUANTILES``; None where
+            they are not known. They say where a table of the law is of interest.
 
     Example:
         >>> model.names, model.dimension, model.has_jumps
@@ -69,6 +76,7 @@ class Model:
     borders: Borders | None = None
     uncertainty: Uncertainty | None = field(default=None, repr=False)
     region: DataRegion | None = field(default=None, repr=False)
+    quantiles: Borders | None = None
 
     @property
     def dimension(self) -> int:
@@ -179,7 +187,7 @@ class Model:
         if not self.has_jumps:
             raise InputError("this model has no jumps, so there is no law of a jump; fit with jumps=True")
         law = batched.in_blocks(lambda z: batched.jump_law(self.generator, z), z)
-        return displacement_back(_reshape(law.numpy(), batch), self.coordinates, np.asarray(x, np.float64))
+        return displacement_back(_reshape(law.numpy(), batch), self.coordinates, self._states(x))
 
     def total_drift(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:
         """The mean motion per unit time f(x) + λ(x)·E[jump at x], the first Kramers–Moyal coefficient.
@@ -254,6 +262,24 @@ class Model:
             )
         return np.reshape(self.region.covers(np.asarray(self.generator.visible(z))), batch)
 
+    def coefficients(self, x: ArrayLike | None = None) -> Coefficients:
+        """Drift, total drift, diffusion and jumps in some states together, as numbers for a table.
+
+        Args:
+            x: States (n, d); None: in the middle of the data that the model was fitted to, and to both sides of it.
+
+        Returns:
+            The coefficients, with names and units.
+
+        Raises:
+            InputError: If the states have another number of coordinates than the model, or are out of their domain.
+
+        Example:
+            >>> model.coefficients().states.shape
+            (5, 1)
+        """
+        return Coefficients.of(self, None if x is None else self._rows(x))
+
     def transition(self, x: ArrayLike, step: ArrayLike) -> GaussianMixture:
         """The law of the state a time ``step`` after x.
 
@@ -277,8 +303,8 @@ class Model:
         z, batch = self._enter(x)
         steps = self._steps(step, batch)
         law = batched.in_blocks(lambda z, s: batched.displacement(self.rule, self.generator, z, s), z, steps)
-        law = displacement_back(_reshape(law.numpy(), batch), self.coordinates, np.asarray(x, np.float64))
-        start = np.asarray(x, np.float64).reshape(*batch, 1, self.dimension)
+        law = displacement_back(_reshape(law.numpy(), batch), self.coordinates, self._states(x))
+        start = self._states(x).reshape(*batch, 1, self.dimension)
         return GaussianMixture(law.weights, law.means + start, law.covariances)
 
     def log_prob(
@@ -319,12 +345,11 @@ class Model:
                 "expected model.log_prob(x_next, given=x, step=step) with both names, so that the two states are not "
                 "swapped"
             )
-        self._enter(x_next)
         z, _ = self._enter(given)
-        end, start = np.asarray(x_next, np.float64), np.asarray(given, np.float64)
+        end, start = self._states(x_next), self._states(given)
         moved = end - start
         batch = moved.shape[:-1]
-        z = np.broadcast_to(z.reshape(*np.shape(given)), moved.shape).reshape(-1, self.dimension)
+        z = np.broadcast_to(z.reshape(*start.shape), moved.shape).reshape(-1, self.dimension)
         moved = self.coordinates.displacement_to(moved, start).reshape(-1, self.dimension)
         steps = self._steps(step, batch)
         with progress_bar(progress) as begin:
@@ -532,6 +557,15 @@ class Model:
         """
         write(self, path)
 
+    def __str__(self) -> str:
+        return "\n".join(describe(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self), self)
+
+    def __repr__(self) -> str:
+        return f"Model({title(self)})"
+
     def _dimensionless_borders(self) -> Float[np.ndarray, "2 d"] | None:
         """Lowest and highest dimensionless states; a column that has a border is not curved."""
         if self.borders is None:
@@ -539,20 +573,27 @@ class Model:
         ends, (shift, scale) = np.array(self.borders).T, (self.coordinates.shift, self.coordinates.scale)
         return (ends - shift) / scale
 
-    def _enter(self, x: ArrayLike) -> tuple[Float[np.ndarray, "n d"], tuple[int, ...]]:
-        """Dimensionless states as rows, and the batch shape to give back."""
+    def _states(self, x: ArrayLike) -> Float[np.ndarray, "*batch d"]:
+        """States (..., d); a number, or a row of numbers, is one or more states of a model of one coordinate."""
         x = np.asarray(as_numbers(x, "states"))
+        if self.dimension == 1 and x.ndim <= 1 and x.shape != (1,):
+            x = x[..., None]
         if x.shape[-1:] != (self.dimension,):
             raise InputError(
                 f"expected states of shape (..., {self.dimension}) for {', '.join(self.names)}, but got {x.shape}"
                 + ("; add an axis: x[..., None]" if self.dimension == 1 else "")
             )
         self.coordinates.require_inside(x, self.names)
+        return np.asarray(x, np.float64)
+
+    def _enter(self, x: ArrayLike) -> tuple[Float[np.ndarray, "n d"], tuple[int, ...]]:
+        """Dimensionless states as rows, and the batch shape to give back."""
+        x = self._states(x)
         return self.coordinates.to(x).reshape(-1, self.dimension), x.shape[:-1]
 
     def _rows(self, x: ArrayLike) -> Float[np.ndarray, "n d"]:
         """States in the user's units as rows."""
-        return np.asarray(x, np.float64).reshape(-1, self.dimension)
+        return self._states(x).reshape(-1, self.dimension)
 
     def _steps(self, step: ArrayLike, batch: tuple[int, ...]) -> Float[np.ndarray, " n"]:
         """Dimensionless steps, one for each row."""
@@ -566,6 +607,8 @@ class Model:
         x0 = np.asarray(as_numbers(x0, "x0"))
         if paths is not None and paths < 1:
             raise InputError(f"expected paths ≥ 1, but got {paths}")
+        if self.dimension == 1 and x0.ndim <= 1 and x0.shape != (1,):
+            x0 = x0[..., None]
         if x0.ndim == 1:
             x0 = np.tile(x0, (1 if paths is None else paths, 1))
         elif paths is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nke.errors import DamagedFileError
+from nke.model.coefficients import QUANTILES
 from nke.model.entries import Entries, is_number, is_whole
 from nke.model.region import PREFIX as REGION
 from nke.model.uncertainty import DIRECTION, OFFSET
@@ -124,6 +125,8 @@ def expected(config: Any, arrays: Arrays) -> File:
         ends = entries.pairs("borders", _are_borders, f"{d} pairs of a lower and a greater number, or null")
         if len(ends) != d:
             raise DamagedFileError(f"expected {d} borders, one pair for each name, but got {len(ends)}")
+    if entries.has("quantiles"):
+        entries.rising("quantiles", d, len(QUANTILES))
     _rule(entries.part("rule"), d)
     splitting = entries.part("splitting")
     splitting.word("kind", SPLITTINGS.kinds, SPLITTINGS.role)

@@ -160,6 +160,7 @@ def _configuration(model: "Model") -> dict[str, Any]:
         "transforms": [transform.configuration() for transform in model.coordinates.transforms],
         "unit_of_time": model.unit_of_time,
         "borders": _finite(model.borders),
+        "quantiles": model.quantiles,
         "rule": RULES.describe(model.rule),
         "splitting": SPLITTINGS.describe(model.splitting),
         "generator": model.generator.configuration(),
@@ -183,6 +184,7 @@ def _build(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> "Model":
         _with_infinite(config.get("borders")),  # missing in files before there were borders
         Uncertainty.from_tensors(tensors),
         DataRegion.from_tensors(tensors),
+        _as_tuples(config.get("quantiles")),  # likewise
     )
 
 
@@ -195,6 +197,10 @@ def _with_infinite(borders: list[list[float | None]] | None) -> "Borders | None"
     if borders is None:
         return None
     return tuple((-np.inf if low is None else low, np.inf if high is None else high) for low, high in borders)
+
+
+def _as_tuples(rows: list[list[float]] | None) -> "Borders | None":
+    return None if rows is None else tuple(tuple(row) for row in rows)
 
 
 def _tensors(model: "Model") -> dict[str, np.ndarray]:

@@ -11,5 +11,18 @@ from nke.plots.drift import drift
 from nke.plots.forecast import forecast
 from nke.plots.history import history
 from nke.plots.jumps import jump_law, jump_rate
+from nke.plots.long_run import autocorrelation, stationary
 
-__all__ = ["densities", "diffusion", "drift", "forecast", "history", "increments", "jump_law", "jump_rate", "paths"]
+__all__ = [
+    "autocorrelation",
+    "densities",
+    "diffusion",
+    "drift",
+    "forecast",
+    "history",
+    "increments",
+    "jump_law",
+    "jump_rate",
+    "paths",
+    "stationary",
+]

@@ -1,12 +1,14 @@
 """Recorded beside simulated: paths, densities and one-step increments."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.evaluation import simulate_like
 from nke.evaluation.evaluate import is_ensemble
-from nke.model import Model
+from nke.model import as_model
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -24,9 +26,12 @@ from nke.plots.style import (
 )
 from nke.plots.view import require_same_coordinates
 
+FEW = 4  # recorded paths are few: each is simulated so many times
+MOST_TIMES = 2000  # of a simulated path in a picture
+
 
 def paths(
-    model: Model,
+    model: Any,
     data: Trajectories,
     *,
     simulated: Trajectories | None = None,
@@ -34,10 +39,10 @@ def paths(
     count: int = 20,
     figure: Canvas | None = None,
 ) -> AxesArray:
-    """Draws a few recorded paths and as many from the model, from the same start states.
+    """Draws a few recorded paths and as many from the model, from the same start states; of few paths several each.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Recorded trajectories.
         simulated: Paths simulated before by ``nke.evaluation.simulate_like``, so that they need not be again.
         seed: Of the simulated paths.
@@ -55,25 +60,51 @@ def paths(
         >>> nke.plots.paths(model, data, figure=Figure()).shape
         (1, 2)
     """
+    model = as_model(model)
     require_same_coordinates(model, data)
-    simulated = simulate_like(model, data.select(slice(count)), seed) if simulated is None else simulated
+    simulated = (
+        simulate_like(model, data.select(slice(count)), seed, most_times=MOST_TIMES) if simulated is None else simulated
+    )
+    drawn = [simulated]
+    if len(data) < FEW:  # one path may be any: several show what the law makes of the same start
+        drawn += [simulate_like(model, data, seed + k, most_times=MOST_TIMES) for k in range(1, FEW)]
     axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
     for row, i in zip(axes, shown(model), strict=True):
-        for axis, source, colour in ((row[0], data, RECORDED), (row[1], simulated, LEARNED)):
-            for m in range(min(len(source), count)):
-                seen = source.observed[m]
-                axis.plot(source.times[m][seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
-            outline(axis)
-        row[0].set(ylabel=label(model, i), ylim=_range(data.observed_states[:, i]))
+        _draw_paths(row[0], data, i, count, RECORDED)
+        for k, source in enumerate(drawn):
+            _draw_paths(row[1], source, i, count, LEARNED if len(drawn) == 1 else f"C{k + 1}")
+        row[0].set(
+            ylabel=label(model, i), ylim=_shared_range(data.observed_states[:, i], simulated.observed_states[:, i])
+        )
     axes[0, 0].set_title("recorded")
-    axes[0, 1].set_title("simulated from the model")
+    axes[0, 1].set_title("simulated from the model" if len(drawn) == 1 else f"simulated, {len(drawn)} times")
     for axis in axes[-1]:
-        axis.set_xlabel(time_label(model))
+        axis.set_xlabel(time_label(model) if data.calendar is None else "")
+        if data.calendar is not None:
+            axis.tick_params(axis="x", rotation=45)
     return axes
 
 
+def _draw_paths(axis: Axes, source: Trajectories, i: int, count: int, colour: str) -> None:
+    """Draws some paths of one coordinate, over dates where the times are some."""
+    dates = source.dates
+    for m in range(min(len(source), count)):
+        seen = source.observed[m]
+        at = source.times[m] if dates is None else dates[m]
+        axis.plot(at[seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
+    outline(axis)
+
+
+def _shared_range(recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"]) -> tuple[float, float]:
+    """Where the data is, and simulated paths too unless they go more than as far again beyond it."""
+    low, high = _range(recorded)
+    reach = high - low
+    wide = _range(drawn[np.isfinite(drawn)])
+    return max(min(low, wide[0]), low - reach), min(max(high, wide[1]), high + reach)
+
+
 def densities(
-    model: Model,
+    model: Any,
     data: Trajectories,
     *,
     simulated: Trajectories | None = None,
@@ -83,7 +114,7 @@ def densities(
     """Draws histograms of recorded and simulated states: at a few times for an ensemble, otherwise over all times.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Recorded trajectories.
         simulated: Paths simulated before by ``nke.evaluation.simulate_like``, so that they need not be again.
         seed: Of the simulated paths.
@@ -101,8 +132,9 @@ def densities(
         >>> axes[0, 0].get_title()
         'all times'
     """
+    model = as_model(model)
     require_same_coordinates(model, data)
-    simulated = simulate_like(model, data, seed) if simulated is None else simulated
+    simulated = simulate_like(model, data, seed, most_times=MOST_TIMES) if simulated is None else simulated
     # Fewer trajectories make no histogram at a single time.
     columns = _at_times(data, simulated, model.unit_of_time) if is_ensemble(data) and len(data) >= 50 else {}
     columns = columns or {"all times": (data.observed_states, simulated.observed_states)}
@@ -120,12 +152,12 @@ def densities(
 
 
 def increments(
-    model: Model, data: Trajectories, *, seed: int = 0, most: int = 20_000, figure: Canvas | None = None
+    model: Any, data: Trajectories, *, seed: int = 0, most: int = 20_000, figure: Canvas | None = None
 ) -> AxesArray:
     """Draws recorded increments beside those that the model draws from the same states over the same steps.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Recorded trajectories.
         seed: Of the model's increments.
         most: Transitions at most; of more a random part is taken.
@@ -143,6 +175,7 @@ def increments(
         >>> axes[0, 0].get_yscale()
         'log'
     """
+    model = as_model(model)
     require_same_coordinates(model, data)
     rng, steps = np.random.default_rng(seed), data.transitions()
     if len(steps) > most:

@@ -1,12 +1,14 @@
 """Where jumps happen and how far they go."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from scipy.stats import norm
 
 from nke.data import Trajectories
 from nke.mixtures import GaussianMixture
-from nke.model import Model
+from nke.model import Model, as_model
 from nke.plots.curve import learned_curve
 from nke.plots.style import (
     LEARNED,
@@ -28,12 +30,12 @@ from nke.systems import System
 
 
 def jump_rate(
-    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+    model: Any, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
     """Draws λ(x): a curve in one dimension, colours in every plane of two coordinates in more.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Trajectories that say where to draw; by default where the model's own data was.
         truth: The true system, drawn beside the model.
         figure: The figure or subfigure to draw into; a new one by default.
@@ -50,6 +52,7 @@ def jump_rate(
         >>> axes[0, 0].get_ylabel()
         'jump rate'
     """
+    model = as_model(model)
     view = View.of(model, data)
     name = with_unit("jump rate", per_time(model, ""))
     if model.dimension > 1:
@@ -95,12 +98,12 @@ def _contours(axis: Axes, states: np.ndarray, occupied: np.ndarray, rate: np.nda
 
 
 def jump_law(
-    model: Model, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
+    model: Any, data: Trajectories | None = None, *, truth: System | None = None, figure: Canvas | None = None
 ) -> AxesArray:
     """Draws the density of the size of one jump in each coordinate, in the middle of the data (bold) and around.
 
     Args:
-        model: The model.
+        model: The model, or the result of a fit.
         data: Trajectories that say where to draw; by default where the model's own data was.
         truth: The true system, drawn beside the model.
         figure: The figure or subfigure to draw into; a new one by default.
@@ -124,6 +127,7 @@ def jump_law(
         >>> axes[0, 0].get_ylabel()
         'probability density'
     """
+    model = as_model(model)
     view = View.of(model, data)
     law, around = model.jump_law(view.centre), model.jump_law(view.states[:30])
     axes = panels(figure, len(shown(model)))

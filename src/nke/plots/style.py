@@ -84,6 +84,25 @@ def legend_beside(axes: AxesArray) -> None:
     axes[0, -1].legend(handles, labels, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
 
+def legend_above(axis: Axes) -> None:
+    """Puts the legend above a panel, where it neither hides nor narrows anything."""
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize="small")
+
+
+def bins(axis: Axes, centre: np.ndarray, value: np.ndarray, error: np.ndarray, expected: np.ndarray, name: str) -> None:
+    """Draws binned estimates from the data with standard errors, and what the model expects of them."""
+    style: dict[str, Any] = {"color": RECORDED, "markersize": 3.5, "linewidth": 0.8, "zorder": 3}
+    axis.errorbar(centre, value, error, fmt="o", label=f"{name} ± standard error", **style)
+    axis.plot(centre, expected, ":", color=LEARNED, linewidth=1.2, label="the same of the model")
+
+
+def limits(axis: Axes, values: np.ndarray) -> None:
+    """Shows all of the values with a margin, and not how far the error bars of rare states go."""
+    low, high = float(np.min(values)), float(np.max(values))
+    margin = 0.15 * (high - low) or 1.0
+    axis.set_ylim(low - margin, high + margin)
+
+
 def outline(axis: Axes) -> None:
     """Takes away the upper and the right border."""
     axis.spines[["top", "right"]].set_visible(False)

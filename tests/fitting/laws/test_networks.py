@@ -79,7 +79,7 @@ def test_constant_noise_is_chosen_for_additive_noise_and_the_evidence_is_told(re
     assert forms == "plain noise, drift of degree 1 over constant noise, drift of degree 1"
     assert gain.value < gain.error + result.rules.trial_gain
     assert [curve.kind for curve in result.history.values()] == ["trial", "trial", "training"]
-    assert "plain noise, drift of degree 1 over constant noise" in " ".join(result.summary().split())
+    assert "plain noise, drift of degree 1 over constant noise" in " ".join(result.summary(verbose=True).split())
     assert result.decision("networks").answer == "yes"
     assert result.equation is None
 

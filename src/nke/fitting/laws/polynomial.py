@@ -147,7 +147,7 @@ class PolynomialLaw(Candidate):
         self, begin: Generator, few: Steps, problem: Problem, advance=lambda iterations: None
     ) -> tuple[PolynomialParameters, bool]:
         """Newton's method over few transitions; and whether it came close to their maximum."""
-        law = PolynomialParameters.of(begin, problem.initial.sample.origin, problem.rules.origin_distance)
+        law = PolynomialParameters.of(begin, problem.initial.sample.zero, problem.rules.origin_distance)
         found = APPROACH.run(problem.transition_rule(self.form), law.vector, few, advance)
         return replace(law, vector=found.parameters), found.outcome is Outcome.CONVERGED
 

@@ -42,7 +42,7 @@ class PolynomialDriftLaw(Candidate):
     def fit(self, problem: Problem) -> PolynomialFit:
         """Maximises the likelihood over the coefficients of the drift."""
         law = PolynomialParameters.of(
-            self.initial(problem), problem.initial.sample.origin, problem.rules.origin_distance, only_drift=True
+            self.initial(problem), problem.initial.sample.zero, problem.rules.origin_distance, only_drift=True
         )
         return replace(fitted_polynomial(self.form, law, problem), beside=self.source)
 

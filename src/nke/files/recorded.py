@@ -8,13 +8,12 @@ from numpy.typing import ArrayLike
 
 from nke.data import Trajectories
 from nke.errors import InputError, InputTypeError
-from nke.files import read
-
-MOST_COORDINATES = 64  # of an array; more are paths that lie side by side
+from nke.files.entry import read
+from nke.files.frame import is_foreign
 
 
 def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
-    """Makes trajectories of what ``nke.fit`` is given.
+    """Makes trajectories of what ``nke.fit`` or ``nke.evaluate`` is given.
 
     Args:
         data: Trajectories, a path, a frame or series of pandas or polars, an xarray object, or an array.
@@ -28,7 +27,7 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
         InputTypeError: If data of this kind cannot be read.
 
     Example:
-        >>> nke.fitting.recorded.recorded(np.zeros((3, 10, 1)), 0.1)
+        >>> nke.files.recorded(np.zeros((3, 10, 1)), 0.1)
         Trajectories(3 trajectories × 10 rows, coordinates x1, times 0 to 0.9)
     """
     if isinstance(data, Trajectories):
@@ -36,12 +35,14 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
             raise InputError("expected no step, since these trajectories have times; leave it out")
         return data
     package = type(data).__module__.split(".")[0]
-    if isinstance(data, str | os.PathLike) or package in ("pandas", "polars", "xarray"):
+    if isinstance(data, str | os.PathLike) or package in ("pandas", "xarray") or is_foreign(data):
         if step is not None and np.ndim(step) > 0:
             raise InputError(
                 "expected one step with a file or frame, but got several times; put them in a column of their own"
             )
-        return read(_frame(data, package, step is None), step=None if step is None else float(np.asarray(step)))
+        return read(data, step=None if step is None else float(np.asarray(step)))
+    if package == "polars":  # a series
+        data = data.to_numpy()
     if not isinstance(data, list | tuple) and not hasattr(data, "__array__"):
         raise InputTypeError(
             f"expected nke.Trajectories, an array, a frame, an xarray object or a path, but got {type(data).__name__}; "
@@ -51,24 +52,4 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
         raise InputError(
             f"expected a step with the states of a {type(data).__name__}, as in nke.fit(x, 0.1), or times, one a row"
         )
-    _require_rows(data)
     return Trajectories(data, step)
-
-
-def _frame(data: Any, package: str, with_index: bool) -> Any:
-    """A frame of pandas where there is one of polars, or a series."""
-    if package == "polars":
-        return data.to_pandas()
-    if package == "pandas" and not hasattr(data, "columns"):
-        return data.to_frame(data.name or "x1").reset_index(drop=not with_index)
-    return data
-
-
-def _require_rows(data: Any) -> None:
-    """Refuses a table that has been transposed, or whose columns are paths and not coordinates."""
-    shape: tuple[int, ...] = data.shape if isinstance(data, np.ndarray) else ()
-    if len(shape) == 2 and (shape[1] > MOST_COORDINATES or shape[1] > shape[0]):
-        raise InputError(
-            f"expected an array (rows, coordinates), but got shape {shape}; if these are {shape[0]} paths of one "
-            f"coordinate, pass x[:, :, None]; if {shape[1]} is the number of rows of one path, pass x.T"
-        )

@@ -6,7 +6,7 @@ import pytest
 
 import nke
 from nke.errors import InputError, InputTypeError
-from nke.fitting.recorded import recorded
+from nke.files import recorded
 
 X = np.cumsum(np.random.default_rng(0).normal(size=(20, 2)), axis=0)
 
