@@ -176,7 +176,7 @@ def read_hdf5(path: Path, choice: Choice) -> Trajectories:
         file = h5py.File(path)
     with file:
         with opened_by_library(path, "hdf5"):
-            names = [name for name in file if _is_array(file, name)]
+            names = [name for name in map(str, file) if _is_array(file, name)]
         return from_arrays(LazyArrays(names, lambda name: _hdf5_array(path, file, name)), choice, str(path))
 
 
