@@ -1,5 +1,6 @@
 """Files of arrays: npz, npy and hdf5. Ragged trajectories lie end to end, with their lengths beside them."""
 
+import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -163,8 +164,9 @@ def write_npy(data: Trajectories, path: Path) -> None:
     array = np.empty(len(table["trajectory"]), [(heading, column.dtype) for heading, column in table.items()])
     for heading, column in table.items():
         array[heading] = column
-    with path.open("wb") as file:
-        np.save(file, array)
+    content = io.BytesIO()  # to a file itself NumPy writes without hearing of a full disk
+    np.save(content, array)
+    path.write_bytes(content.getbuffer())
 
 
 def read_hdf5(path: Path, choice: Choice) -> Trajectories:
