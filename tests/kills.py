@@ -50,13 +50,16 @@ def main(kills: int, kinds: list[str]) -> int:
     for kind in kinds:
         for package in ("pandas", "xarray", PACKAGES.get(kind, "pandas")):
             import_module(package)
+        clock = time.perf_counter()
+        assert in_child(lambda kind=kind: write(Path(tempfile.mkdtemp(prefix="nke-kills-")) / f"a.{kind}", OLD)) == 0
+        longest = 3 * (time.perf_counter() - clock)
         for how in SIGNALS:
             counts = Counter()
             for _ in range(kills):
                 folder = Path(tempfile.mkdtemp(prefix="nke-kills-"))
                 path = folder / f"data.{kind}"
                 assert in_child(lambda path=path: write(path, OLD)) == 0
-                killed(path, how, rng.uniform(0, 0.3))
+                killed(path, how, rng.uniform(0, longest))
                 counts[content(path)] += 1
                 nke.files.atomic.write_atomically(folder / "next", b"")
                 counts["LITTER"] += any(entry.name.startswith(PREFIX) for entry in folder.iterdir())

@@ -122,11 +122,10 @@ def expected(config: Any, arrays: Arrays) -> File:
         ends = entries.pairs("borders", _are_borders, f"{d} pairs of a lower and a greater number, or null")
         if len(ends) != d:
             raise DamagedFileError(f"expected {d} borders, one pair for each name, but got {len(ends)}")
-    _rule(entries.part("rule"), d)
     splitting = entries.part("splitting")
     splitting.word("kind", SPLITTINGS.kinds, SPLITTINGS.role)
     splitting.end()
-    _generator(entries.part("generator"), d, file)
+    _rule(entries.part("rule"), d, _generator(entries.part("generator"), d, file))
     for name in ("shift", "scale"):
         file.expected[f"coordinates.{name}"] = ((d,), np.dtype(np.float64))
     file.checks.append(lambda: _positive(arrays, "coordinates.scale"))
@@ -161,7 +160,8 @@ def _periodic(part: Entries) -> None:
         part.number("start")
 
 
-def _rule(part: Entries, d: int) -> None:
+def _rule(part: Entries, d: int, free: int) -> None:
+    """Reads the transition rule, which blurs the free coordinates."""
     if part.word("kind", RULES.kinds, RULES.role) != "forward-packet":
         return part.end()
     quadrature = part.part("quadrature")
@@ -172,11 +172,12 @@ def _rule(part: Entries, d: int) -> None:
     quadrature.end()
     part.whole("substeps", 1, MOST_COMPUTED)
     if part.has("resolution"):
-        part.numbers("resolution", d)
+        part.numbers("resolution", free)
     return part.end()
 
 
-def _generator(part: Entries, d: int, file: File) -> None:
+def _generator(part: Entries, d: int, file: File) -> int:
+    """Reads the equation and gives the number of its free coordinates."""
     inputs, outputs, pairs, constrained = d, d, [], part.has("constraint")
     positions: list[int] = []
     if constrained:
@@ -216,6 +217,7 @@ def _generator(part: Entries, d: int, file: File) -> None:
     if constrained:
         _same_constraint(places, len(positions), len(pairs), file)
     part.end()
+    return outputs
 
 
 def _constraint(part: Entries, d: int, file: File) -> tuple[list[int], list[int]]:
