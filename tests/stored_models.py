@@ -120,7 +120,7 @@ def angle_and_position() -> Model:
         constraint,
     )
     columns = [transforms.Plain(), transforms.Plain(), transforms.Periodic(360.0, 0.0)]
-    return model(generator, 3, transforms=columns)
+    return model(generator, 3, transforms=columns, rule=ForwardPacket(resolution=(0.1, 0.2)))
 
 
 EXAMPLES: dict[str, Callable[[], Model]] = {

@@ -165,6 +165,11 @@ def test_faults_at_every_step():
     assert ", 0 broken" in with_faults("nke", "kill", "full disk", "bytes")
 
 
+def test_a_full_disk_is_never_silent():
+    """NumPy's own writing to a file does not hear of it."""
+    assert ", 0 broken" in with_faults("npy", "bytes")
+
+
 @pytest.mark.validation
 def test_faults_at_every_step_of_every_writer():
     table = with_faults()

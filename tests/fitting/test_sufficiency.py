@@ -75,6 +75,7 @@ def test_counts_are_warned_of():
         columns(U, V, U * V),
         columns(U, V, U + V + 1e-4 * RNG.normal(size=U.shape)),
         columns(U, np.cumsum(U, axis=1)),  # a position and its velocity
+        columns(U, 0 * U + V[:, :1]),  # the same in all rows of a trajectory
         1e6 + X,
         np.round(X, 3),
     ],

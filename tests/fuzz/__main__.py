@@ -14,7 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 MEMORY = 4 << 30  # bytes of address space
-SECONDS = 20  # for one case, on a machine that does other things too
+SECONDS = 60  # for one case, on a machine that does other things too
+START = 600  # for imports and the first compilations there
 ROOT = Path(__file__).parents[2]
 
 
@@ -42,13 +43,13 @@ def supervise(cases: int, first: int = 0, seconds: float = float("inf")) -> tupl
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(command, bufsize=0, env=environment, cwd=ROOT, **pipes)
         assert process.stdout is not None
-        ended, patience = "", 6 * SECONDS  # the first case waits for the imports
+        ended, patience = "", START  # the first case waits for the imports
         while number < last and time.monotonic() < deadline:
             if not select.select([process.stdout], [], [], patience)[0]:
                 ended = "HANG"
                 break
             line = process.stdout.readline().decode()
-            if not line and patience > SECONDS:
+            if not line and patience == START:
                 raise RuntimeError(f"the process of the cases did not start: {' '.join(command)}")
             if not line:
                 ended = "CRASH"

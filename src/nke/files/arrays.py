@@ -1,5 +1,6 @@
 """Files of arrays: npz, npy and hdf5. Ragged trajectories lie end to end, with their lengths beside them."""
 
+import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -163,8 +164,9 @@ def write_npy(data: Trajectories, path: Path) -> None:
     array = np.empty(len(table["trajectory"]), [(heading, column.dtype) for heading, column in table.items()])
     for heading, column in table.items():
         array[heading] = column
-    with path.open("wb") as file:
-        np.save(file, array)
+    content = io.BytesIO()  # to a file itself NumPy writes without hearing of a full disk
+    np.save(content, array)
+    path.write_bytes(content.getbuffer())
 
 
 def read_hdf5(path: Path, choice: Choice) -> Trajectories:
@@ -176,7 +178,7 @@ def read_hdf5(path: Path, choice: Choice) -> Trajectories:
         file = h5py.File(path)
     with file:
         with opened_by_library(path, "hdf5"):
-            names = [name for name in file if _is_array(file, name)]
+            names = [name for name in map(str, file) if _is_array(file, name)]
         return from_arrays(LazyArrays(names, lambda name: _hdf5_array(path, file, name)), choice, str(path))
 
 

@@ -26,8 +26,8 @@ def require_readable(path: Any) -> None:
         return
     limit = SECONDS + path.stat().st_size / BYTES_A_SECOND
     try:
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        ended = subprocess.run([sys.executable, "-I", __file__, str(path)], timeout=limit, check=False, **quiet)
+        command = [sys.executable, "-I", __file__, str(path)]
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired as error:
         raise DamagedFileError(
             f"{path} is damaged: the HDF5 library did not end reading it within {limit:.0f} s; get a fresh copy"

@@ -11,6 +11,7 @@ from nke.errors import InputError
 NUMBERS_PER_PARAMETER = 2  # recorded at least: with fewer, mean and noise of the simplest law are not told apart
 DEPENDENT = 1e-6  # of a singular value of scaled states over the largest: what single precision takes for zero
 ROWS_LOOKED_AT = 100_000  # cost only
+ROUNDED = 1e-3  # of a step: how far values may be from its multiples
 
 
 def require_a_law(data: Trajectories) -> None:
@@ -141,9 +142,11 @@ def _warn_of_rounding(data: Trajectories, states: Float[np.ndarray, "n d"]) -> N
     """Says where states are rounded more coarsely than they move, as counts are."""
     moved = data.transitions().displacement
     for i, name in enumerate(data.names):
-        gaps = np.diff(np.unique(states[:, i]))
-        unit, typical = gaps.min(), float(np.median(np.abs(moved[:, i])))
-        if len(gaps) < len(states) / 10 and typical <= unit:
+        values = np.unique(states[:, i])
+        unit, typical = np.diff(values).min(), float(np.mean(np.abs(moved[:, i])))
+        steps = (values - values[0]) / unit
+        in_steps = len(values) < len(states) / 10 and np.abs(steps - steps.round()).max() < ROUNDED
+        if in_steps and typical <= 2 * unit:
             warnings.warn(
                 f"{name!r} is recorded in steps of {unit:.3g} and typically moves by {typical:.3g} between rows: its "
                 "noise cannot be told from rounding; record it more finely or with a longer step",

@@ -127,13 +127,13 @@ def expected(config: Any, arrays: Arrays) -> File:
             raise DamagedFileError(f"expected {d} borders, one pair for each name, but got {len(ends)}")
     if entries.has("quantiles"):
         entries.rising("quantiles", d, len(QUANTILES))
-    _rule(entries.part("rule"), d)
     splitting = entries.part("splitting")
     splitting.word("kind", SPLITTINGS.kinds, SPLITTINGS.role)
     splitting.end()
-    inputs = _generator(entries.part("generator"), d, file)
+    visible, free = _generator(entries.part("generator"), d, file)
     _uncertainty(file)
-    _region(inputs, file)
+    _region(visible, file)
+    _rule(entries.part("rule"), d, free)
     for name in ("shift", "scale"):
         file.expected[f"coordinates.{name}"] = ((d,), np.dtype(np.float64))
     file.checks.append(lambda: _positive(arrays, "coordinates.scale"))
@@ -168,7 +168,8 @@ def _periodic(part: Entries) -> None:
         part.number("start")
 
 
-def _rule(part: Entries, d: int) -> None:
+def _rule(part: Entries, d: int, free: int) -> None:
+    """Reads the transition rule, which blurs the free coordinates."""
     if part.word("kind", RULES.kinds, RULES.role) != "forward-packet":
         return part.end()
     quadrature = part.part("quadrature")
@@ -179,7 +180,7 @@ def _rule(part: Entries, d: int) -> None:
     quadrature.end()
     part.whole("substeps", 1, MOST_COMPUTED)
     if part.has("resolution"):
-        part.numbers("resolution", d)
+        part.numbers("resolution", free)
     return part.end()
 
 
@@ -208,8 +209,8 @@ def _region(inputs: int, file: File) -> None:
     file.checks += [lambda: _positive(file.arrays, REGION + "radii"), lambda: _positive(file.arrays, REGION + "usual")]
 
 
-def _generator(part: Entries, d: int, file: File) -> int:
-    """Reads the law and tells how many columns of the state it sees."""
+def _generator(part: Entries, d: int, file: File) -> tuple[int, int]:
+    """Reads the equation and gives the numbers of columns that it sees and of its free coordinates."""
     inputs, outputs, pairs, constrained = d, d, [], part.has("constraint")
     positions: list[int] = []
     if constrained:
@@ -249,7 +250,7 @@ def _generator(part: Entries, d: int, file: File) -> int:
     if constrained:
         _same_constraint(places, len(positions), len(pairs), file)
     part.end()
-    return inputs
+    return inputs, outputs
 
 
 def _constraint(part: Entries, d: int, file: File) -> tuple[list[int], list[int]]:

@@ -29,7 +29,7 @@ def require_dimension(system: Any):
 def require_count(system: Any, name: str, meaning: str):
     """Refuses a field that is not a whole number ≥ 1; stores it as an int."""
     value = getattr(system, name)
-    if not isinstance(value, Integral) or value < 1 or value > MOST:
+    if not isinstance(value, Integral) or not 1 <= int(value) <= MOST:
         limit = "≥ 1" if not isinstance(value, Integral) or value < 1 else f"≤ {MOST}"
         raise InputError(
             f"expected {_label(system, name)} to be a whole number {limit}, but got {value!r:.40}; pass {meaning}"
