@@ -16,7 +16,7 @@ from scipy.stats import multivariate_normal
 from nke.arrays import as_numbers
 from nke.data import Coordinates, Trajectories
 from nke.errors import DivergenceError, InputError
-from nke.mixtures import GaussianMixture
+from nke.mixtures import GaussianMixture, reduce
 from nke.mixtures.gathering import gathered
 from nke.model.pushforward import law_back, law_to
 from nke.operators import Evolution, Generator, SeenStates
@@ -358,18 +358,34 @@ def _evolved(
     found = []
     with progress_bar(progress) as begin, jax.enable_x64(True):
         advance = begin("forecasting", len(times))
-        law = GaussianMixture(*map(jnp.asarray, jax.tree.leaves(start)))
+        law = in_slots(start, evolution.components)
         for time, step in zip(times, steps, strict=True):
             law, left = advanced(evolution, model.generator, law, jnp.asarray(step))
             if not (np.asarray(left) == 0).all() and not (np.asarray(left) < 1e-6 * step).all():
                 raise DivergenceError(
                     f"expected a density that stays finite, but it diverges or becomes too stiff before time {time:g}; "
-                    "the model is not to be trusted that far from its data: ask for earlier times or start closer to it"
+                    "ask for earlier times, start closer to the data, or put times in between where they lie far apart"
                 )
             found.append(filled(law))
             advance(1)
     leaves = zip(*map(jax.tree.leaves, found), strict=True)
     return GaussianMixture(*(np.stack(parts) for parts in leaves))
+
+
+def in_slots(law: GaussianMixture, slots: int) -> GaussianMixture:
+    """A law, or a batch of them, in JAX in so many slots, so that there is one program for all starts."""
+    if law.components > slots:
+        with_one_axis = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[law.weights.ndim - 1 :]), law)
+        fewer = [reduce(GaussianMixture(*parts), slots) for parts in zip(*jax.tree.leaves(with_one_axis), strict=True)]
+        stacked = (np.stack(parts) for parts in zip(*map(jax.tree.leaves, fewer), strict=True))
+        batch = law.weights.shape[:-1]
+        return GaussianMixture(*(jnp.asarray(part.reshape(*batch, *part.shape[1:])) for part in stacked))
+    axis, empty = law.weights.ndim - 1, slots - law.components
+
+    def padded(leaf: np.ndarray) -> jax.Array:
+        return jnp.asarray(np.pad(leaf, [(0, empty if i == axis else 0) for i in range(leaf.ndim)]))
+
+    return GaussianMixture(*map(padded, jax.tree.leaves(law)))
 
 
 @eqx.filter_jit
