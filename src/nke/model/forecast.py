@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import equinox as eqx
 import jax
@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
-from scipy.stats import multivariate_normal
 
 from nke.arrays import as_numbers
 from nke.data import Coordinates, Trajectories
@@ -190,7 +189,7 @@ class Forecast:
                 f"expected a state for each time, shape (..., {', '.join(map(str, shape))}), got {x.shape}"
             )
         self.coordinates.require_inside(x, self.names)
-        known = np.isfinite(x).all(axis=-1)
+        known = np.asarray(np.isfinite(x).all(axis=-1))
         middle = self.coordinates.back(np.zeros(self.dimension))
         x = np.where(known[..., None], x, middle)
         found = self.coordinates.log_density_back(np.asarray(self.laws.log_prob(self.coordinates.to(x))), None, x)
@@ -249,7 +248,7 @@ class Forecast:
             >>> bool(forecast.exceedance(0.2) < forecast.exceedance(0.0, direction=[1.0]))
             True
         """
-        if isinstance(direction, int | np.integer | str):
+        if isinstance(direction, int | str):
             bound = np.full(self.dimension, -np.inf)
             bound[self._number(direction)] = level
             return self.probability(lower=bound)
@@ -335,7 +334,7 @@ def _initial(model: "Model", initial: ArrayLike | GaussianMixture | Trajectories
                 f"{len(initial)} of {initial.dimension}; pass GaussianMixture.point(states) for a forecast from each"
             )
         initial = initial.observed_states[-1]
-    x = np.asarray(as_numbers(initial, "initial"))
+    x = np.asarray(as_numbers(cast(ArrayLike, initial), "initial"))
     if x.ndim not in (1, 2) or x.shape[-1] != model.dimension or not len(x) or not np.isfinite(x).all():
         raise InputError(
             f"expected a finite state ({model.dimension},), a cloud of them (M, {model.dimension}) or a "
@@ -450,6 +449,8 @@ def _box(
     high: Float[np.ndarray, " d"],
 ) -> float:
     """The probability of a box under one Gaussian, which may be singular."""
+    from scipy.stats import multivariate_normal  # half a second that other questions need not wait for
+
     scale = np.sqrt(np.diagonal(covariance))
     if not (scale > 0).all():
         fixed = scale == 0
@@ -459,7 +460,7 @@ def _box(
             return 1.0
         keep = ~fixed
         return _box(mean[keep], covariance[np.ix_(keep, keep)], low[keep], high[keep])
-    correlation = covariance / np.outer(scale, scale)
+    correlation: Any = covariance / np.outer(scale, scale)
     low, high = np.clip((low - mean) / scale, -40, 40), np.clip((high - mean) / scale, -40, 40)
     law = multivariate_normal(np.zeros(len(mean)), correlation, allow_singular=True, seed=0)
     return float(law.cdf(high, lower_limit=low))
