@@ -169,6 +169,19 @@ def test_the_stationary_density_of_a_linear_law(relaxing):
     assert law.covariance[0, 0] == pytest.approx(0.0625, rel=1e-3)
 
 
+@pytest.mark.parametrize("first", [None, 0.0])  # an angle that counts turns, one that is wrapped
+def test_a_turning_angle_keeps_its_turns(first):
+    """dθ = 100 dt + 10 dW in degrees."""
+    equation = Generator(Advection(lambda z: jnp.full_like(z, np.deg2rad(100))),
+                         Diffusion(lambda z: jnp.full((1, 1), np.deg2rad(10), z.dtype)))  # fmt: skip
+    coordinates = nke.Coordinates([0.0], [180 / np.pi], 1.0, [Periodic(360.0, first)])
+    forecast = model_of(equation, coordinates, ("angle",)).forecast([350.0], TIMES, components=4)
+    np.testing.assert_allclose(forecast.mean[:, 0], [400.0, 500.0], rtol=1e-6)
+    np.testing.assert_allclose(forecast.quantile(0.5)[:, 0], [400.0, 500.0], rtol=1e-6)
+    seen = np.array([[400.0], [500.0]]) - (0 if first is None else 360)
+    np.testing.assert_allclose(forecast.log_prob(seen), norm(0, 10 * np.sqrt(TIMES)).logpdf(0), rtol=1e-4)
+
+
 def test_an_angle_settles_into_one_turn():
     equation = Generator(Advection(lambda z: -jnp.sin(z)), Diffusion(lambda z: jnp.ones((1, 1), z.dtype)))
     model = model_of(equation, nke.Coordinates([0.0], [1.0], 1.0, [Periodic(2 * np.pi)]), ("angle",))

@@ -14,10 +14,11 @@ from scipy.special import ndtr
 
 from nke.arrays import as_numbers
 from nke.data import Coordinates, Trajectories
+from nke.data.transforms import Periodic, Transform
 from nke.errors import DivergenceError, InputError
 from nke.mixtures import GaussianMixture, reduce
 from nke.mixtures.gathering import gathered
-from nke.model.pushforward import law_back, law_to
+from nke.model.pushforward import law_back, law_to, unwrapped_back, unwrapped_to
 from nke.operators import Evolution, Generator, SeenStates
 from nke.progress import ProgressOption, progress_bar
 
@@ -134,7 +135,7 @@ class Forecast:
             middle = (low + high) / 2
             below = _cumulative(middle, weights, means, deviations) < asked
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return self.coordinates.back((low + high) / 2)
+        return unwrapped_back(self.coordinates, (low + high) / 2)
 
     def density(self, x: ArrayLike, coordinate: int | str = 0) -> Float[np.ndarray, "*law n"]:
         """Marginal density of one coordinate at each time.
@@ -173,7 +174,8 @@ class Forecast:
             x: A state for each time (T, ..., d), with any axes before.
 
         Returns:
-            Log densities in the user's units; NaN where a state is NaN.
+            Log densities in the user's units; NaN where a state is NaN. An angle that is wrapped is taken at the turn
+            nearest to the mean of the forecast.
 
         Raises:
             InputError: If the shape does not fit, or the law is a point, as it is at time 0 after a known state.
@@ -192,7 +194,8 @@ class Forecast:
         known = np.asarray(np.isfinite(x).all(axis=-1))
         middle = self.coordinates.back(np.zeros(self.dimension))
         x = np.where(known[..., None], x, middle)
-        found = self.coordinates.log_density_back(np.asarray(self.laws.log_prob(self.coordinates.to(x))), None, x)
+        z = self._nearest_turn(unwrapped_to(self.coordinates, x))
+        found = self.coordinates.log_density_back(np.asarray(self.laws.log_prob(z)), None, x)
         return np.where(known, found, np.nan)
 
     def probability(self, lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> Float[np.ndarray, "*law"]:
@@ -260,6 +263,15 @@ class Forecast:
         law = law_back(self.laws, self.coordinates)
         means, variances = law.means @ n, np.einsum("...ij,i,j->...", law.covariances, n, n)
         return 1 - _cumulative(np.asarray(float(level)), law.weights, means, np.sqrt(np.maximum(variances, 0)))
+
+    def _nearest_turn(self, z: Float[np.ndarray, "*rest d"]) -> Float[np.ndarray, "*rest d"]:
+        """States in z whose wrapped angles are taken to the turn nearest to the mean."""
+        turn = np.array([t.period if _is_wrapped(t) else np.inf for t in self.coordinates.transforms])
+        turn = turn / self.coordinates.scale
+        if not np.isfinite(turn).any():
+            return z
+        finite = np.where(np.isfinite(turn), turn, 1.0)
+        return np.where(np.isfinite(turn), z - finite * np.round((z - np.asarray(self.laws.mean)) / finite), z)
 
     def _marginals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Weights, means and deviations (..., d, K) of each coordinate in z."""
@@ -341,7 +353,7 @@ def _initial(model: "Model", initial: ArrayLike | GaussianMixture | Trajectories
             f"GaussianMixture, but got shape {x.shape}"
         )
     model.coordinates.require_inside(x, model.names)
-    z = model.coordinates.to(x)
+    z = unwrapped_to(model.coordinates, x)
     return GaussianMixture.point(z) if x.ndim == 1 else gathered(z, components)
 
 
@@ -464,6 +476,10 @@ def _box(
     low, high = np.clip((low - mean) / scale, -40, 40), np.clip((high - mean) / scale, -40, 40)
     law = multivariate_normal(np.zeros(len(mean)), correlation, allow_singular=True, seed=0)
     return float(law.cdf(high, lower_limit=low))
+
+
+def _is_wrapped(transform: Transform) -> bool:
+    return isinstance(transform, Periodic) and transform.start is not None
 
 
 def _end(x: float, transform, shift: float, scale: float) -> float:

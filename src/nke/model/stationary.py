@@ -66,7 +66,7 @@ def _continued(
     generator: Generator,
     law: GaussianMixture,
     step: Float[jax.Array, ""],
-    turn: Float[np.ndarray, " d"],
+    turn: Float[AnyArray, " d"],
 ) -> tuple[GaussianMixture, Float[jax.Array, ""], Float[jax.Array, ""]]:
     """The law after a time, what was left of the time, and how much it changed."""
     moved, left = advanced(evolution, generator, law, step)
