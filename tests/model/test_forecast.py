@@ -156,7 +156,7 @@ def test_it_says_when_it_leaves_the_data():
 
 def test_a_learned_law_with_jumps_agrees_with_its_own_paths(well_result):
     model, x0 = well_result.model, [1.0, 0.0, 0.0]
-    forecast = model.forecast(x0, [0.25], components=16)
+    forecast = model.forecast(x0, [0.25], components=8)
     drawn = model.sample(x0, [0.0, 0.25], seed=0, paths=4000)[:, 1]
     error = 5 * drawn.std(axis=0) / np.sqrt(len(drawn))
     assert (np.abs(forecast.mean[0] - drawn.mean(axis=0)) < error + 0.01).all()

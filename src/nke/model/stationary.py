@@ -51,7 +51,7 @@ def stationary(model: "Model", components: int, progress: ProgressOption) -> Gau
             if calm == IN_A_ROW:
                 advance(DOUBLINGS - doubling - 1)
                 return filled(law)
-    grows = np.sqrt(np.diagonal(np.asarray(law.covariance))) * model.coordinates.scale
+    grows = np.sqrt(np.diagonal(law.numpy().covariance)) * model.coordinates.scale
     waited = step * 2.0**DOUBLINGS * model.coordinates.time_unit
     raise InputError(
         f"expected a law that settles, but after a time of {waited:g} "
