@@ -156,7 +156,7 @@ def test_it_says_when_it_leaves_the_data():
 
 def test_a_learned_law_with_jumps_agrees_with_its_own_paths(well_result):
     model, x0 = well_result.model, [1.0, 0.0, 0.0]
-    forecast = model.forecast(x0, [0.25], components=16)
+    forecast = model.forecast(x0, [0.25], components=8)
     drawn = model.sample(x0, [0.0, 0.25], seed=0, paths=4000)[:, 1]
     error = 5 * drawn.std(axis=0) / np.sqrt(len(drawn))
     assert (np.abs(forecast.mean[0] - drawn.mean(axis=0)) < error + 0.01).all()
@@ -167,6 +167,19 @@ def test_the_stationary_density_of_a_linear_law(relaxing):
     law = relaxing.stationary(components=4)
     assert law.mean[0] == pytest.approx(1.0, abs=1e-4)
     assert law.covariance[0, 0] == pytest.approx(0.0625, rel=1e-3)
+
+
+@pytest.mark.parametrize("first", [None, 0.0])  # an angle that counts turns, one that is wrapped
+def test_a_turning_angle_keeps_its_turns(first):
+    """dθ = 100 dt + 10 dW in degrees."""
+    equation = Generator(Advection(lambda z: jnp.full_like(z, np.deg2rad(100))),
+                         Diffusion(lambda z: jnp.full((1, 1), np.deg2rad(10), z.dtype)))  # fmt: skip
+    coordinates = nke.Coordinates([0.0], [180 / np.pi], 1.0, [Periodic(360.0, first)])
+    forecast = model_of(equation, coordinates, ("angle",)).forecast([350.0], TIMES, components=4)
+    np.testing.assert_allclose(forecast.mean[:, 0], [400.0, 500.0], rtol=1e-6)
+    np.testing.assert_allclose(forecast.quantile(0.5)[:, 0], [400.0, 500.0], rtol=1e-6)
+    seen = np.array([[400.0], [500.0]]) - (0 if first is None else 360)
+    np.testing.assert_allclose(forecast.log_prob(seen), norm(0, 10 * np.sqrt(TIMES)).logpdf(0), rtol=1e-4)
 
 
 def test_an_angle_settles_into_one_turn():

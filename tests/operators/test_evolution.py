@@ -14,7 +14,7 @@ from nke.operators import evolution as algorithm
 from nke.operators.evolution import Rates
 from nke.systems.cubic_well import CubicWell
 
-GRID = np.linspace(-6.0, 6.0, 1201)
+GRID = np.linspace(-6.0, 6.0, 601)
 TIMES = np.arange(1, 6) * 0.5
 advance = eqx.filter_jit(Evolution.advance)
 pytestmark = pytest.mark.usefixtures("double_precision")

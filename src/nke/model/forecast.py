@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import equinox as eqx
 import jax
@@ -11,14 +11,14 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
-from scipy.stats import multivariate_normal
 
 from nke.arrays import as_numbers
 from nke.data import Coordinates, Trajectories
+from nke.data.transforms import Periodic, Transform
 from nke.errors import DivergenceError, InputError
-from nke.mixtures import GaussianMixture
+from nke.mixtures import GaussianMixture, reduce
 from nke.mixtures.gathering import gathered
-from nke.model.pushforward import law_back, law_to
+from nke.model.pushforward import law_back, law_to, unwrapped_back, unwrapped_to
 from nke.operators import Evolution, Generator, SeenStates
 from nke.progress import ProgressOption, progress_bar
 
@@ -135,7 +135,7 @@ class Forecast:
             middle = (low + high) / 2
             below = _cumulative(middle, weights, means, deviations) < asked
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return self.coordinates.back((low + high) / 2)
+        return unwrapped_back(self.coordinates, (low + high) / 2)
 
     def density(self, x: ArrayLike, coordinate: int | str = 0) -> Float[np.ndarray, "*law n"]:
         """Marginal density of one coordinate at each time.
@@ -174,7 +174,8 @@ class Forecast:
             x: A state for each time (T, ..., d), with any axes before.
 
         Returns:
-            Log densities in the user's units; NaN where a state is NaN.
+            Log densities in the user's units; NaN where a state is NaN. An angle that is wrapped is taken at the turn
+            nearest to the mean of the forecast.
 
         Raises:
             InputError: If the shape does not fit, or the law is a point, as it is at time 0 after a known state.
@@ -190,10 +191,11 @@ class Forecast:
                 f"expected a state for each time, shape (..., {', '.join(map(str, shape))}), got {x.shape}"
             )
         self.coordinates.require_inside(x, self.names)
-        known = np.isfinite(x).all(axis=-1)
+        known = np.asarray(np.isfinite(x).all(axis=-1))
         middle = self.coordinates.back(np.zeros(self.dimension))
         x = np.where(known[..., None], x, middle)
-        found = self.coordinates.log_density_back(np.asarray(self.laws.log_prob(self.coordinates.to(x))), None, x)
+        z = self._nearest_turn(unwrapped_to(self.coordinates, x))
+        found = self.coordinates.log_density_back(np.asarray(self.laws.log_prob(z)), None, x)
         return np.where(known, found, np.nan)
 
     def probability(self, lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> Float[np.ndarray, "*law"]:
@@ -249,7 +251,7 @@ class Forecast:
             >>> bool(forecast.exceedance(0.2) < forecast.exceedance(0.0, direction=[1.0]))
             True
         """
-        if isinstance(direction, int | np.integer | str):
+        if isinstance(direction, int | str):
             bound = np.full(self.dimension, -np.inf)
             bound[self._number(direction)] = level
             return self.probability(lower=bound)
@@ -261,6 +263,15 @@ class Forecast:
         law = law_back(self.laws, self.coordinates)
         means, variances = law.means @ n, np.einsum("...ij,i,j->...", law.covariances, n, n)
         return 1 - _cumulative(np.asarray(float(level)), law.weights, means, np.sqrt(np.maximum(variances, 0)))
+
+    def _nearest_turn(self, z: Float[np.ndarray, "*rest d"]) -> Float[np.ndarray, "*rest d"]:
+        """States in z whose wrapped angles are taken to the turn nearest to the mean."""
+        turn = np.array([t.period if _is_wrapped(t) else np.inf for t in self.coordinates.transforms])
+        turn = turn / self.coordinates.scale
+        if not np.isfinite(turn).any():
+            return z
+        finite = np.where(np.isfinite(turn), turn, 1.0)
+        return np.where(np.isfinite(turn), z - finite * np.round((z - np.asarray(self.laws.mean)) / finite), z)
 
     def _marginals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Weights, means and deviations (..., d, K) of each coordinate in z."""
@@ -335,14 +346,14 @@ def _initial(model: "Model", initial: ArrayLike | GaussianMixture | Trajectories
                 f"{len(initial)} of {initial.dimension}; pass GaussianMixture.point(states) for a forecast from each"
             )
         initial = initial.observed_states[-1]
-    x = np.asarray(as_numbers(initial, "initial"))
+    x = np.asarray(as_numbers(cast(ArrayLike, initial), "initial"))
     if x.ndim not in (1, 2) or x.shape[-1] != model.dimension or not len(x) or not np.isfinite(x).all():
         raise InputError(
             f"expected a finite state ({model.dimension},), a cloud of them (M, {model.dimension}) or a "
             f"GaussianMixture, but got shape {x.shape}"
         )
     model.coordinates.require_inside(x, model.names)
-    z = model.coordinates.to(x)
+    z = unwrapped_to(model.coordinates, x)
     return GaussianMixture.point(z) if x.ndim == 1 else gathered(z, components)
 
 
@@ -358,18 +369,34 @@ def _evolved(
     found = []
     with progress_bar(progress) as begin, jax.enable_x64(True):
         advance = begin("forecasting", len(times))
-        law = GaussianMixture(*map(jnp.asarray, jax.tree.leaves(start)))
+        law = in_slots(start, evolution.components)
         for time, step in zip(times, steps, strict=True):
             law, left = advanced(evolution, model.generator, law, jnp.asarray(step))
             if not (np.asarray(left) == 0).all() and not (np.asarray(left) < 1e-6 * step).all():
                 raise DivergenceError(
                     f"expected a density that stays finite, but it diverges or becomes too stiff before time {time:g}; "
-                    "the model is not to be trusted that far from its data: ask for earlier times or start closer to it"
+                    "ask for earlier times, start closer to the data, or put times in between where they lie far apart"
                 )
             found.append(filled(law))
             advance(1)
     leaves = zip(*map(jax.tree.leaves, found), strict=True)
     return GaussianMixture(*(np.stack(parts) for parts in leaves))
+
+
+def in_slots(law: GaussianMixture, slots: int) -> GaussianMixture:
+    """A law, or a batch of them, in JAX in so many slots, so that there is one program for all starts."""
+    if law.components > slots:
+        with_one_axis = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[law.weights.ndim - 1 :]), law)
+        fewer = [reduce(GaussianMixture(*parts), slots) for parts in zip(*jax.tree.leaves(with_one_axis), strict=True)]
+        stacked = (np.stack(parts) for parts in zip(*map(jax.tree.leaves, fewer), strict=True))
+        batch = law.weights.shape[:-1]
+        return GaussianMixture(*(jnp.asarray(part.reshape(*batch, *part.shape[1:])) for part in stacked))
+    axis, empty = law.weights.ndim - 1, slots - law.components
+
+    def padded(leaf: np.ndarray) -> jax.Array:
+        return jnp.asarray(np.pad(leaf, [(0, empty if i == axis else 0) for i in range(leaf.ndim)]))
+
+    return GaussianMixture(*map(padded, jax.tree.leaves(law)))
 
 
 @eqx.filter_jit
@@ -434,6 +461,8 @@ def _box(
     high: Float[np.ndarray, " d"],
 ) -> float:
     """The probability of a box under one Gaussian, which may be singular."""
+    from scipy.stats import multivariate_normal  # half a second that other questions need not wait for
+
     scale = np.sqrt(np.diagonal(covariance))
     if not (scale > 0).all():
         fixed = scale == 0
@@ -443,10 +472,14 @@ def _box(
             return 1.0
         keep = ~fixed
         return _box(mean[keep], covariance[np.ix_(keep, keep)], low[keep], high[keep])
-    correlation = covariance / np.outer(scale, scale)
+    correlation: Any = covariance / np.outer(scale, scale)
     low, high = np.clip((low - mean) / scale, -40, 40), np.clip((high - mean) / scale, -40, 40)
     law = multivariate_normal(np.zeros(len(mean)), correlation, allow_singular=True, seed=0)
     return float(law.cdf(high, lower_limit=low))
+
+
+def _is_wrapped(transform: Transform) -> bool:
+    return isinstance(transform, Periodic) and transform.start is not None
 
 
 def _end(x: float, transform, shift: float, scale: float) -> float:

@@ -70,6 +70,18 @@ def _covariance(transforms, means, variances, shared) -> Float[np.ndarray, "*bat
     return np.sum(table * (first - centre[0][..., None, None]) * (second - centre[1][..., None, None]), axis=(-2, -1))
 
 
+def unwrapped_to(coordinates: Coordinates, x: Float[np.ndarray, "*batch d"]) -> Float[np.ndarray, "*batch d"]:
+    """States in z with the whole turns of their angles."""
+    columns = [x[..., i] if t.affine else t.to(x[..., i]) for i, t in _numbered(coordinates)]
+    return (np.stack(columns, axis=-1) - coordinates.shift) / coordinates.scale
+
+
+def unwrapped_back(coordinates: Coordinates, z: Float[np.ndarray, "*batch d"]) -> Float[np.ndarray, "*batch d"]:
+    """States in the user's units with the whole turns of their angles."""
+    u = z * coordinates.scale + coordinates.shift
+    return np.stack([u[..., i] if t.affine else t.back(u[..., i]) for i, t in _numbered(coordinates)], axis=-1)
+
+
 def law_back(law: GaussianMixture, coordinates: Coordinates) -> GaussianMixture:
     """Pushes the law of a state in z forward to the user's units, each component with its own mean and covariance.
 
@@ -113,4 +125,4 @@ def law_to(law: GaussianMixture, coordinates: Coordinates, names: tuple[str, ...
     shared = np.where(both, np.log1p(np.where(both, linear, 0.0)), linear)  # cov of logs: log(1 + C_ij/(m_i m_j))
     half = np.where(logs, np.diagonal(shared, axis1=-2, axis2=-1) / 2, 0.0)
     scale = coordinates.scale
-    return GaussianMixture(law.weights, coordinates.to(x) - half / scale, shared / np.outer(scale, scale))
+    return GaussianMixture(law.weights, unwrapped_to(coordinates, x) - half / scale, shared / np.outer(scale, scale))

@@ -101,7 +101,8 @@ class Evolution(eqx.Module):
 
         def step(state: Evolved) -> Evolved:
             rates = Rates.of(generator, state.mixture)
-            count = jnp.ceil(jnp.clip(state.left * rates.steps(self), 1.0, MOST_STEPS))
+            asked = state.left * rates.steps(self)
+            count = jnp.ceil(jnp.maximum(jnp.where(asked < MOST_STEPS, asked, jnp.nan), 1.0))  # NaN ends the loop
             moved = self.step(generator, state.mixture, state.left / count, rates)
             return Evolved(moved, state.steps + 1, state.left - state.left / count)
 
@@ -178,7 +179,8 @@ class Rates(NamedTuple):
 
         def size(function: Callable) -> Float[Array, " k"]:
             slopes = jax.vmap(jax.jacfwd(function))(mixture.means)
-            return jnp.nan_to_num(jnp.sqrt(jnp.sum(slopes**2, axis=tuple(range(1, slopes.ndim)))))
+            found = jnp.sqrt(jnp.sum(slopes**2, axis=tuple(range(1, slopes.ndim))))
+            return jnp.where(mixture.weights > 0, found, 0.0)
 
         weights, jump = mixture.weights, generator.jump
         drift, noise = size(generator.advection.drift), size(generator.diffusion.factor)
