@@ -178,6 +178,19 @@ def test_the_posterior_covariance_comes_with_the_result(sine_fit):
         assert (np.linalg.eigvalsh(covariance) > 0).all()
 
 
+def test_intervals_hold_the_sine_and_the_noise(sine_fit, data):
+    """At most states of the data, one data set being one draw; and the data covers them, but not far states."""
+    x = data.observed_states[::20]
+    lower, upper = sine_fit.model.interval("drift", x)
+    assert np.mean((lower <= sine(x)) & (sine(x) <= upper)) > 0.7
+    assert np.median(upper - lower) < 1.0  # of a drift between −2 and 2
+    lower, upper = sine_fit.model.interval("diffusion", x)
+    assert (lower > 0).all()
+    assert np.mean((lower <= NOISE**2) & (upper >= NOISE**2)) > 0.7
+    assert (sine_fit.model.seen(x) > 0.5).mean() > 0.95
+    assert sine_fit.model.seen([[30.0]]) < 0.1
+
+
 def test_a_smooth_drift_beyond_the_data_is_that_at_its_end(sine_fit, data):
     """However far the state is; within the data nothing changes."""
     drift = sine_fit.model.generator.drift_network
