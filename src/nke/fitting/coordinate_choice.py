@@ -6,7 +6,7 @@ They are compared in the user's units: the density of a logarithm has the Jacobi
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -58,7 +58,8 @@ def choose_coordinates(
     """
     wrapped = wrapped_angles(data, known) if angles else {}
     known = {**known, **{name: as_recorded(data, name, Periodic(period)) for name, period in wrapped.items()}}
-    chosen, evidence, gains = dict(known), {name: {"wrapped at a period of": p} for name, p in wrapped.items()}, {}
+    chosen, gains = dict(known), {}
+    evidence: dict[str, Any] = {name: {"wrapped at a period of": period} for name, period in wrapped.items()}
     lowest, moves = data.observed_states.min(axis=0), np.ptp(data.transitions().displacement, axis=0) > 0
     settled, errors = {*known, *fixed}, rules.coordinate_gain_errors
     open_columns = [i for i, name in enumerate(data.names) if lowest[i] > 0 and moves[i] and name not in settled]
