@@ -266,8 +266,7 @@ class Forecast:
 
     def _nearest_turn(self, z: Float[np.ndarray, "*rest d"]) -> Float[np.ndarray, "*rest d"]:
         """States in z whose wrapped angles are taken to the turn nearest to the mean."""
-        turn = np.array([t.period if _is_wrapped(t) else np.inf for t in self.coordinates.transforms])
-        turn = turn / self.coordinates.scale
+        turn = np.array([_turn(t) for t in self.coordinates.transforms]) / self.coordinates.scale
         if not np.isfinite(turn).any():
             return z
         finite = np.where(np.isfinite(turn), turn, 1.0)
@@ -478,8 +477,9 @@ def _box(
     return float(law.cdf(high, lower_limit=low))
 
 
-def _is_wrapped(transform: Transform) -> bool:
-    return isinstance(transform, Periodic) and transform.start is not None
+def _turn(transform: Transform) -> float:
+    """A whole turn of an angle that is wrapped; infinite for any other column."""
+    return transform.period if isinstance(transform, Periodic) and transform.start is not None else np.inf
 
 
 def _end(x: float, transform, shift: float, scale: float) -> float:
