@@ -94,7 +94,7 @@ def other_json(value, rng: random.Random):
         path = rng.choice(paths)
         if not path:
             if rng.random() < 0.05:
-                return rng.choice(VALUES)
+                return copy.deepcopy(rng.choice(VALUES))
             continue
         part = value
         for name in path[:-1]:
@@ -103,7 +103,9 @@ def other_json(value, rng: random.Random):
             case 0:
                 del part[path[-1]]
             case 1 if isinstance(part, dict):
-                part[rng.choice(["kind", "more", "width", "seen", "smooth", "pairs", "limits"])] = rng.choice(VALUES)
+                part[rng.choice(["kind", "more", "width", "seen", "smooth", "pairs", "limits"])] = copy.deepcopy(
+                    rng.choice(VALUES)
+                )
             case 2 if isinstance(part[path[-1]], int | float):
                 number = part[path[-1]]
                 part[path[-1]] = rng.choice([number + 1, -number, number * 2, number / 2, str(number), [number]])
@@ -116,7 +118,7 @@ def other_json(value, rng: random.Random):
                         break
                 part[path[-1]] = copy.deepcopy(source)
             case _:
-                part[path[-1]] = rng.choice(VALUES)
+                part[path[-1]] = copy.deepcopy(rng.choice(VALUES))
     return value
 
 

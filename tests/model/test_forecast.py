@@ -1,6 +1,7 @@
 """Forecasts in the user's units: moments, quantiles, probabilities, scores, from every kind of start."""
 
-import equinox as eqx
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from scipy.stats import lognorm, multivariate_normal, norm
 import nke
 from nke.data.transforms import Log, Logit, Periodic
 from nke.mixtures import GaussianMixture
-from nke.operators import Advection, Diffusion, Generator, SeenStates
+from nke.model import DataRegion
+from nke.operators import Advection, Diffusion, Generator
 from nke.systems import HarmonicOscillator, OrnsteinUhlenbeck
 from true_models import true_model
 
@@ -137,17 +139,11 @@ def test_a_share_stays_between_its_bounds():
     np.testing.assert_allclose((x * density).sum(axis=1) * 0.001, forecast.mean[:, 0], atol=2e-3)
 
 
-class Known(eqx.Module):
-    seen: SeenStates
-
-    def __call__(self, x):
-        return 1.0 + 0 * self.seen.nearest(x)
-
-
 def test_it_says_when_it_leaves_the_data():
-    drift = Known(SeenStates.of(np.linspace(-2, 2, 50)[:, None]))
-    model = model_of(Generator(Advection(drift), Diffusion(lambda x: 0.5 * jnp.ones((1, 1), x.dtype))),
-                     nke.Coordinates([0.0], [1.0], 1.0))  # fmt: skip
+    constant = Generator(Advection(lambda x: 1.0 + 0 * x), Diffusion(lambda x: 0.5 * jnp.ones((1, 1), x.dtype)))
+    centres = np.linspace(-2, 2, 50, dtype=np.float32)[:, None]
+    region = DataRegion(centres, np.full(50, 0.1, np.float32), 1.0)
+    model = replace(model_of(constant, nke.Coordinates([0.0], [1.0], 1.0)), region=region)
     with pytest.warns(UserWarning, match=r"leaves the states .* at time 2 "):
         forecast = model.forecast([0.0], [0.5, 2.0, 4.0], components=4)
     truth = norm(np.array([0.5, 2.0, 4.0]), 0.5 * np.sqrt([0.5, 2.0, 4.0]))

@@ -48,7 +48,8 @@ class Layout:
 
     def line(self, row: int) -> str:
         """Says in words where a row stands."""
-        return f"line {next(islice(self.records(), row, None))[0]}"
+        found = next(islice(self.records(), row, None), None)  # none where pandas sees more rows than there are lines
+        return f"row {row}" if found is None else f"line {found[0]}"
 
     def first_problem(self, columns: Columns) -> None:
         """Raises at the first row that has too few or too many cells, or text where a number belongs."""

@@ -125,8 +125,10 @@ class Entries:
         values = self._checked(name, MISSING, lambda v: isinstance(v, list), "a list")
         return [Entries(value, f"{self._named(name)}[{i}]") for i, value in enumerate(values)]
 
-    def has(self, name: str) -> bool:
-        """Tells whether there is an entry that is not null; null is taken."""
+    def has(self, name: str, needed: bool = False) -> bool:
+        """Tells whether there is an entry that is not null; null is taken, and may have to be written."""
+        if needed and name not in self._left:
+            raise DamagedFileError(f"expected {self._named(name)}, but it is missing")
         if self._left.get(name) is None:
             self._left.pop(name, None)
             return False

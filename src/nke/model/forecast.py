@@ -19,7 +19,7 @@ from nke.errors import DivergenceError, InputError
 from nke.mixtures import GaussianMixture, reduce
 from nke.mixtures.gathering import gathered
 from nke.model.pushforward import law_back, law_to, unwrapped_back, unwrapped_to
-from nke.operators import Evolution, Generator, SeenStates
+from nke.operators import Evolution, Generator
 from nke.progress import ProgressOption, progress_bar
 
 if TYPE_CHECKING:
@@ -428,7 +428,7 @@ def filled(law: GaussianMixture) -> GaussianMixture:
 
 def _outside(model: "Model", laws: GaussianMixture) -> Float[np.ndarray, "*law"] | None:
     """Probability of leaving the region that the drift was learned in, by its most extreme coordinate."""
-    if (box := seen_box(model.generator)) is None or box.shape[1] != model.dimension:
+    if (box := data_box(model)) is None:
         return None
     deviations = np.sqrt(np.maximum(np.diagonal(laws.covariances, axis1=-2, axis2=-1), 0.0))
     deviations = np.maximum(deviations, 1e-9)
@@ -436,10 +436,14 @@ def _outside(model: "Model", laws: GaussianMixture) -> Float[np.ndarray, "*law"]
     return 1 - np.einsum("...k,...ki->...i", laws.weights, inside).min(axis=-1)
 
 
-def seen_box(generator: Generator) -> Float[np.ndarray, "2 n"] | None:
-    """Lowest and highest dimensionless states of the data, if a function of the law knows them."""
-    parts = jax.tree.leaves(generator, is_leaf=lambda part: isinstance(part, SeenStates))
-    return next((np.asarray(part.box.value, np.float64) for part in parts if isinstance(part, SeenStates)), None)
+def data_box(model: "Model") -> Float[np.ndarray, "2 d"] | None:
+    """Lowest and highest dimensionless states of the data, if the model knows them; an angle has no end."""
+    if model.region is None:
+        return None
+    centres = model.region.centres[:, : model.dimension].astype(np.float64)
+    turning = np.array([isinstance(column, Periodic) for column in model.coordinates.transforms])
+    low, high = centres.min(axis=0), centres.max(axis=0)
+    return np.stack([np.where(turning, -np.inf, low), np.where(turning, np.inf, high)])
 
 
 def _cumulative(

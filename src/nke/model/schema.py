@@ -179,7 +179,7 @@ def _rule(part: Entries, d: int, free: int) -> None:
             raise DamagedFileError(f"expected a quadrature of fewer points, but got {order} along {d} coordinates")
     quadrature.end()
     part.whole("substeps", 1, MOST_COMPUTED)
-    if part.has("resolution"):
+    if part.has("resolution", needed=True):
         part.numbers("resolution", free)
     return part.end()
 
@@ -211,7 +211,7 @@ def _region(inputs: int, file: File) -> None:
 
 def _generator(part: Entries, d: int, file: File) -> tuple[int, int]:
     """Reads the equation and gives the numbers of columns that it sees and of its free coordinates."""
-    inputs, outputs, pairs, constrained = d, d, [], part.has("constraint")
+    inputs, outputs, pairs, constrained = d, d, [], part.has("constraint", needed=True)
     positions: list[int] = []
     if constrained:
         positions, periodic = _constraint(part.part("constraint"), d, file)
@@ -229,7 +229,7 @@ def _generator(part: Entries, d: int, file: File) -> tuple[int, int]:
     read("drift", f"advection.drift{inner}", DRIFT_KINDS, DRIFTS.role)
     read("diffusion", f"diffusion.factor{inner}", FACTOR_KINDS, FACTORS.role)
     places = ["constraint", "advection.drift.constraint", "diffusion.factor.constraint"]
-    if part.has("jump"):
+    if part.has("jump", needed=True):
         jump = part.part("jump")
         if jump.word("kind", JUMPS.kinds, JUMPS.role) == "poisson":
             jump.whole("order", 1, MOST_ORDER)
@@ -402,7 +402,7 @@ def _constant_factor(part: Part) -> None:
 
 
 def _relative_factor(part: Part) -> None:
-    if part.entries.has("noisy"):
+    if part.entries.has("noisy", needed=True):
         noisy = part.entries.indices("noisy", part.inputs)
         if len(noisy) != part.outputs:
             raise DamagedFileError(f"expected {part.outputs} noisy coordinates, but got {noisy}")
