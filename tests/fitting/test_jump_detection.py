@@ -1,5 +1,7 @@
 """Are there jumps? Told from the data where the truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,26 @@ def test_jumps_are_told_from_noise(system):
     assert decision.topic == "jumps"
     assert decision.answer.startswith("assumed" if found else "none")
     assert (decision.evidence["local excess kurtosis"] > RULES.jump_kurtosis) == found
+
+
+def test_noise_that_changes_within_a_neighbourhood_is_no_jump():
+    """dx = −x dt + (0.3 + 1.5 exp(−8x²)) dW, whose noise falls to a sixth over 0.6, within steps of up to 0.4."""
+    rng, x = np.random.default_rng(5), []
+    now, fine = rng.normal(size=128), 0.05 / 20
+    for _ in range(200):
+        for _ in range(20):
+            noise = 0.3 + 1.5 * np.exp(-8 * now**2)
+            now = now - now * fine + noise * rng.normal(size=128) * np.sqrt(fine)
+        x.append(now)
+    data = Trajectories(np.stack(x, axis=1)[..., None], 0.05)
+    found, decision = detected(data)
+    assert decision.evidence["local excess kurtosis"] > RULES.jump_kurtosis
+    assert not found
+    jumps = (rng.random((128, 200)) < 0.02) * rng.normal(size=(128, 200)) * 1.5
+    # The same increments with jumps on top, from the same states: the law without jumps does not show these.
+    transitions = data.transitions()
+    jumped = replace(transitions, y=transitions.y + jumps[:, 1:].reshape(-1, 1))
+    assert detect_jumps(jumped, Coordinates.zscore(data), 0, RULES)[0]
 
 
 @pytest.fixture(scope="module")

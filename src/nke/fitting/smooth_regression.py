@@ -17,6 +17,8 @@ from nke.fitting.initial_moments import TransitionSample, displacement_density, 
 from nke.fitting.packet_scores import lower_factors
 from nke.fitting.smooth_basis import FeatureSet, group_sizes
 
+MOST_LOG_NOISE = 8.0  # |entry| of a noise factor in a simulation, far from the data
+
 
 class Functions(NamedTuple):
     """Several functions on the same features.
@@ -215,6 +217,27 @@ class SmoothRegression:
         logs = np.log(np.abs(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
         densities = -(white**2).sum(axis=-1) / 2 - logs - len(self.start) * np.log(2 * np.pi * sample.step) / 2
         return Straightened(np.sqrt(sample.step)[:, None] * rest, white, densities, log_stretch)
+
+    def simulated(self, sample: TransitionSample, rng: np.random.Generator, parts: int) -> Float[np.ndarray, "t r"]:
+        """Simulates every transition once by Euler's method.
+
+        Args:
+            sample: The transitions.
+            rng: Source of random numbers.
+            parts: Into how many each step is cut.
+
+        Returns:
+            Displacements.
+        """
+        moved, step = np.zeros_like(sample.displacement), sample.step[:, None] / parts
+        for _ in range(parts):
+            ahead = sample.visible_ahead(sample.states, moved)
+            factor = self.start @ lower_factors(
+                np.clip(self.noise(ahead), -MOST_LOG_NOISE, MOST_LOG_NOISE), len(self.start)
+            )
+            noise = (factor @ rng.normal(size=moved.shape)[..., None])[..., 0]
+            moved = moved + step * self.speed * self.drift(ahead) + np.sqrt(step) * noise
+        return moved
 
     @property
     def cost(self) -> float:
