@@ -48,6 +48,14 @@ def _shared(item: pytest.Item) -> str:
     return place[0] if "module" in found.values() else "::".join(place[:2]) if "class" in found.values() else ""
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _few_programs():
+    """Some thousand compiled programs in one process would end it."""
+    from nke.fitting.compilation import forget_programs
+
+    forget_programs()
+
+
 @pytest.fixture
 def double_precision():
     """JAX in float64 for the length of one test."""

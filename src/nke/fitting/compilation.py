@@ -1,7 +1,9 @@
-"""How much of a fit's time went into compilation."""
+"""How much of a fit's time went into compilation, and how many compiled programs a process can hold."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import jax
 
@@ -27,3 +29,33 @@ def compilation_clock() -> Iterator[CompilationClock]:
         yield clock
     finally:
         jax.monitoring.unregister_event_duration_listener(listener)
+
+
+def forget_programs(share: float = 0.5) -> bool:
+    """Drops all compiled programs where the process comes near the number of memory maps that Linux allows.
+
+    Each program takes some maps (a fit of a smooth law about 1300), and JAX keeps them all. At the limit, after some
+    fifty such fits, the next compilation would end the process with a segmentation fault.
+
+    Args:
+        share: Of the allowed maps, from which on programs are dropped.
+
+    Returns:
+        Whether they were dropped.
+
+    Example:
+        >>> from nke.fitting.compilation import forget_programs
+        >>> forget_programs(share=1.0)
+        False
+    """
+    try:
+        most = int(Path("/proc/sys/vm/max_map_count").read_text())
+        with Path("/proc/self/maps").open("rb") as maps:
+            used = sum(1 for _ in maps)
+    except (OSError, ValueError):  # another system, without such a limit
+        return False
+    if used < share * most:
+        return False
+    jax.clear_caches()
+    gc.collect()
+    return True

@@ -16,7 +16,7 @@ from nke.errors import InputTypeError
 from nke.evaluation import diagnose
 from nke.files import recorded
 from nke.fitting.checkpoint import Checkpoint, fingerprint
-from nke.fitting.compilation import compilation_clock
+from nke.fitting.compilation import compilation_clock, forget_programs
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method
 from nke.fitting.result import FitResult
@@ -93,6 +93,7 @@ def fit(
         (('log price',), ('price',))
     """
     began = time.perf_counter()
+    forget_programs()
     method, step = _by_kind(given, method, step)
     data = recorded(data, step)
     method = Likelihood() if method is None else method
