@@ -193,8 +193,6 @@ def _read_compressed(path: Path, choice: Choice) -> Trajectories:
 
 def _kind(path: Path) -> str:
     """Tells the format by the first bytes and, where they say nothing, by the ending."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file; check the spelling and the folder")
     if path.is_dir():
         if _is_store(path):
             return "zarr"

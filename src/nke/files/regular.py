@@ -7,7 +7,7 @@ from nke.errors import InputError
 
 
 def require_regular(path: str | Path) -> None:
-    """Refuses a FIFO, a device or a socket; a folder or a missing file gives Python's own error.
+    """Refuses a FIFO, a device, a socket, a folder, and a file that is not there.
 
     Args:
         path: What is to be read.
@@ -22,7 +22,10 @@ def require_regular(path: str | Path) -> None:
         Traceback (most recent call last):
         nke.errors.InputError: expected a file, but /dev/null is a FIFO, a device or a socket; copy ...
     """
-    mode = Path(path).stat().st_mode
+    try:
+        mode = Path(path).stat().st_mode
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file; check the spelling and the folder") from None
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"expected a file, but {path} is a folder; name a file in it")
     if not stat.S_ISREG(mode):

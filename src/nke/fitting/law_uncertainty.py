@@ -63,7 +63,11 @@ def law_uncertainty(
 
 
 def penalised_uncertainty(
-    found: Optimised[PenalisedSums], rule: TransitionRule, data: Transitions, coordinates: Coordinates
+    found: Optimised[PenalisedSums],
+    rule: TransitionRule,
+    data: Transitions,
+    coordinates: Coordinates,
+    offset: Float[np.ndarray, " p"] | None = None,
 ) -> Uncertainty:
     """Takes the posterior covariance of a law under penalties, by the scores of its transitions.
 
@@ -72,6 +76,7 @@ def penalised_uncertainty(
         rule: The discrete model of a step.
         data: Transitions in the user's units.
         coordinates: Those of training.
+        offset: From the parameters of the law to these; None: they are its own.
 
     Returns:
         The uncertainty of the law.
@@ -80,7 +85,7 @@ def penalised_uncertainty(
     count = there.count
     sample = ScoreSample.of(at.vector.generator, rule, data, coordinates, 0)
     if not sample.usable:
-        return law_uncertainty(at.vector, posterior_covariance(at, there))
+        return law_uncertainty(at.vector, posterior_covariance(at, there), offset)
     if at.linear is not None and isinstance(rule, ForwardPacket):
         linear, values = at.linear, at.vector.values
         scores = lambda steps: np.concatenate([s for _, s in linear.batches(rule, values, steps)])  # noqa: E731
@@ -96,7 +101,7 @@ def penalised_uncertainty(
         if on.any():
             here = np.ix_(on, on)
             blocks.append((block[on], sandwich(bread[here], meat[here], at.precision[block[on]])))
-    return law_uncertainty(at.vector, blocks)
+    return law_uncertainty(at.vector, blocks, offset)
 
 
 def together(one: Uncertainty, other: Uncertainty) -> Uncertainty:

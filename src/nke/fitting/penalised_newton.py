@@ -40,6 +40,7 @@ class PenalisedParameters:
         constants: Parameters of functions that do not depend on the state, by the coefficient that they belong to.
         linear: The same law as one that is linear in its parameters, whose scores need no compiled program; None where
             it is not.
+        optional: Parameters without a group that the law may do without: constants and slopes.
     """
 
     vector: ParameterVector
@@ -48,6 +49,7 @@ class PenalisedParameters:
     blocks: tuple[Int[np.ndarray, " _"], ...]
     constants: dict[str, Int[np.ndarray, " _"]] = field(default_factory=dict)
     linear: PacketScores | None = None
+    optional: Int[np.ndarray, " o"] = field(default_factory=lambda: np.zeros(0, int))
 
     @property
     def precision(self) -> Float[np.ndarray, " p"]:
@@ -283,6 +285,44 @@ def evidence_costs(at: PenalisedParameters, now: PenalisedSums, count: int) -> l
         volume = np.linalg.slogdet(np.eye(len(places)) + scale[:, None] * part * scale)[1] / 2
         costs.append(float(precision[places] @ at.vector.values[places] ** 2 / 2 + volume))
     return costs
+
+
+def supported(at: PenalisedParameters, now: PenalisedSums, count: int) -> PenalisedParameters:
+    """Sets optional parameters that are not supported by the data to zero, one by one, as of a polynomial law.
+
+    The penalised likelihood is taken as quadratic around its maximum. What is dropped costs it less than log(n)/2 each.
+
+    Args:
+        at: Parameters at their maximum, with their penalties.
+        now: The sums there.
+        count: The number n of transitions.
+
+    Returns:
+        The maximum under the restriction; the same parameters where all are supported.
+    """
+    values, active, precision = at.vector.values.copy(), at.vector.active.copy(), at.precision
+    for block, information in zip(at.blocks, now.information, strict=True):
+        curvature = information + np.diag(precision[block])
+        on, best = active[block], values[block]
+        may_go = np.isin(block, at.optional)
+        while (may_go & on).any():
+            off = ~on & at.vector.active[block]
+            covariance = np.linalg.inv(curvature[np.ix_(on, on)])
+            found = np.zeros_like(best)  # the maximum under the restriction, from the one without it
+            found[on] = best[on] + covariance @ curvature[np.ix_(on, off)] @ best[off]
+            wald = np.full(len(best), np.inf)
+            wald[on] = found[on] ** 2 / np.diag(covariance)
+            weakest = int(np.argmin(np.where(may_go, wald, np.inf)))
+            if wald[weakest] >= np.log(count):
+                break
+            on[weakest] = False
+        dropped = at.vector.active[block] & ~on
+        if dropped.any():
+            linear = curvature[np.ix_(on, dropped)] @ best[dropped]
+            values[block[on]] = best[on] + np.linalg.solve(curvature[np.ix_(on, on)], linear)
+            values[block[dropped]] = 0.0
+            active[block] = on
+    return replace(at, vector=replace(at.vector, values=values, active=active))
 
 
 def posterior_covariance(

@@ -74,6 +74,7 @@ def smooth_parameters(
         functions = Functions(jumps, rates.table, start, np.zeros(len(start)))
         bodies["jumps"] = (rates, vector.places.jump_network.mlp, functions)
     groups, precisions, blocks, constants = np.full(len(vector.values), -1), np.zeros(0), [], {}
+    optional = []
     linear: list[LinearFunctions] = []
     for name, (body, places, functions) in bodies.items():
         at, row = places.weights.astype(int), np.argmax(np.asarray(body.rows.value), axis=0)
@@ -81,7 +82,11 @@ def smooth_parameters(
         groups[at] = np.where(own < 0, -1, len(precisions) + row * functions.features.count + own)
         precisions = np.concatenate([precisions, functions.precisions.ravel()])
         blocks += [at] if len(at) <= MOST_TOGETHER else [at[row == i] for i in range(len(functions.weights))]
-        constants[name] = at[np.asarray(body.columns) == 0]
+        constant = np.asarray(body.columns) == 0
+        constants[name] = at[constant]
+        # Without its constant a drift or a correlation is zero; a noise, a rate or a share of jumps is not.
+        needed = constant & {"drift": np.zeros(len(at), bool), "noise": _on_the_diagonal(row)}.get(name, constant)
+        optional.append(at[(own < 0) & ~needed])
         scale = regression.speed if name == "drift" else np.ones(len(functions.weights))
         linear.append(LinearFunctions(functions.features, row, np.asarray(body.columns), at, scale))
     if "jumps" in bodies:
@@ -91,7 +96,13 @@ def smooth_parameters(
     scores = None
     if generator.jump is None:
         scores = PacketScores(linear[0], linear[1], regression.start, generator.constraint)
-    return PenalisedParameters(vector, groups, precisions, tuple(blocks), constants, scores)
+    return PenalisedParameters(vector, groups, precisions, tuple(blocks), constants, scores, np.concatenate(optional))
+
+
+def _on_the_diagonal(entry: Int[np.ndarray, " p"]) -> Bool[np.ndarray, " p"]:
+    """Whether entries of a lower factor, counted row by row, are on its diagonal."""
+    row = ((np.sqrt(8 * entry + 1) - 1) / 2).astype(int)
+    return entry == row * (row + 3) // 2
 
 
 def _used(functions: Functions) -> Bool[np.ndarray, "o f"]:

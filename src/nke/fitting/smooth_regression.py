@@ -101,7 +101,8 @@ class SmoothRegression:
         start: The constant factor that they refer to.
         residual: Displacements without the drift.
         jump: The same where a jump came halfway, so that half of the drift is that of the state it led to.
-        kernel_gain: Nats of evidence that kernels gain over powers alone in the drift, over all transitions.
+        gain_over: Nats of evidence that all features gain in the drift over powers up to 1, 2, … alone, over all
+            transitions.
     """
 
     drift: Functions
@@ -110,7 +111,7 @@ class SmoothRegression:
     start: Float[np.ndarray, "r r"]
     residual: Float[np.ndarray, "t r"]
     jump: Float[np.ndarray, "t r"]
-    kernel_gain: float
+    gain_over: tuple[float, ...]
 
     @classmethod
     @threadpool_limits.wrap(limits=1, user_api="blas")
@@ -167,7 +168,13 @@ class SmoothRegression:
         residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
         landed = sample.visible_ahead(sample.states, sample.displacement)
         jump = sample.displacement - sample.step[:, None] * speed * (drift(sample.x) + drift(landed)) / 2
-        return cls(drift, speed, noise, start, residual, jump, gain * len(sample.x) / len(part))
+        gains = tuple(map(float, gain * len(sample.x) / len(part)))
+        return cls(drift, speed, noise, start, residual, jump, gains)
+
+    @property
+    def kernel_gain(self) -> float:
+        """Nats of evidence that kernels gain over powers alone in the drift, over all transitions."""
+        return self.gain_over[-1]
 
     def noise_deviation(self, x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n r"]:
         """Computes the standard deviation of the noise of each coordinate per root of time."""
@@ -290,10 +297,11 @@ def _regress_drift(
     velocity: Float[np.ndarray, "t r"],
     weight: Float[np.ndarray, " t"],
     spread: Float[np.ndarray, "t r"],
-) -> tuple[Functions, float]:
-    """The drift of each coordinate, from velocities of variance spread²/step, and what kernels gain over powers."""
-    found, groups, gain = [], features.groups, 0.0
-    powers = np.where(np.arange(features.count) < features.degree - 1, 1.0, np.inf)
+) -> tuple[Functions, Float[np.ndarray, " degree"]]:
+    """The drift of each coordinate, from velocities of variance spread²/step, and what all gain over powers alone."""
+    found, groups, gain = [], features.groups, np.zeros(features.degree)
+    # Powers up to 1, 2, …: those above the first are the first groups.
+    only = [np.where(np.arange(features.count) < highest, 1.0, np.inf) for highest in range(features.degree)]
     constant = bool((np.ptp(spread, axis=0) == 0).all())
     gram = (design.T * weight) @ design if constant else None
     for i in range(velocity.shape[1]):
@@ -302,7 +310,8 @@ def _regress_drift(
         linear = design.T @ (each * velocity[:, i])
         first = maximise_evidence(information, linear, groups, np.ones(features.count))
         found.append(without_useless_groups(first, information, linear, groups))
-        gain += max(found[-1].evidence - maximise_evidence(information, linear, groups, powers).evidence, 0.0)
+        alone = [maximise_evidence(information, linear, groups, powers).evidence for powers in only]
+        gain += np.maximum(found[-1].evidence - np.maximum.accumulate(alone), 0.0)
     return Functions.of(features, found), gain
 
 
@@ -414,7 +423,13 @@ def _left(velocity, f, step, calm) -> Float[np.ndarray, "t r"]:
 
 
 def _covariance(rest: Float[np.ndarray, "t r"], calm: Float[np.ndarray, " t"]) -> Float[np.ndarray, "r r"]:
+    """The covariance, without correlations that the data does not support."""
     covariance = (rest.T * calm) @ rest / calm.sum()
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    unsupported = calm.sum() * (covariance / np.outer(deviation, deviation)) ** 2 < np.log(max(calm.sum(), 2.0))
+    sparse = np.where(unsupported, 0.0, covariance)
+    if np.linalg.eigvalsh(sparse / np.outer(deviation, deviation)).min() > 0:
+        covariance = sparse
     return covariance + np.diag(1e-9 * np.diag(covariance) + 1e-30)
 
 

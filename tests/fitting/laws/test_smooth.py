@@ -201,4 +201,4 @@ def test_a_smooth_drift_beyond_the_data_is_that_at_its_end(sine_fit, data):
     np.testing.assert_allclose(jax.vmap(drift)(middle), free(middle), rtol=1e-6)
     far = sine_fit.model.drift(np.array([[-1e3], [1e3]]))
     np.testing.assert_allclose(far, sine_fit.model.drift(np.array([x.min(axis=0), x.max(axis=0)])), rtol=0.02)
-    assert np.abs(free(10 * z)).max() > 3 * np.abs(jax.vmap(drift)(10 * z)).max()  # its powers would be faster
+    assert np.abs(jax.vmap(drift)(10 * z)).max() <= 1.001 * np.abs(jax.vmap(drift)(z)).max()

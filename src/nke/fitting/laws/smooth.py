@@ -30,6 +30,7 @@ from nke.fitting.penalised_newton import (
     examined,
     penalised,
     posterior_covariance,
+    supported,
 )
 from nke.fitting.result import Posterior
 from nke.fitting.score_test import ScoreTest, score_test
@@ -57,7 +58,8 @@ class SmoothFit(LawFit):
         fitted: Number of these transitions.
         cost_beside_drift: Nats of evidence that the parameters of noise and jumps cost.
         covariances: Places of the parameters of each block in the vector of all, and their posterior covariance.
-        found: The parameters, and the sums there; None where the law was not examined.
+        whole: All parameters, also those that were dropped, and the sums there; None where the law was not examined.
+        offset: From the parameters of the law to these.
     """
 
     evidence: float = -np.inf
@@ -65,13 +67,18 @@ class SmoothFit(LawFit):
     fitted: int = 0
     cost_beside_drift: float = np.nan
     covariances: list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, "_ _"]]] = field(default_factory=list)
-    found: Optimised[PenalisedSums] | None = None
+    whole: Optimised[PenalisedSums] | None = None
+    offset: Float[np.ndarray, " p"] | None = None
 
     def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
-        """Takes the posterior covariance, which counts what the penalties hold back as well as what chance does."""
-        if self.found is None:
+        """Takes the posterior covariance, which counts what the penalties hold back as well as what chance does.
+
+        With the constants and slopes that were dropped, as for a polynomial law: they are small, not known to be zero.
+        """
+        if self.whole is None:
             return None
-        return penalised_uncertainty(self.found, problem.transition_rule(self.form), data, coordinates)
+        rule = problem.transition_rule(self.form)
+        return penalised_uncertainty(self.whole, rule, data, coordinates, self.offset)
 
     @property
     def posterior(self) -> Posterior:
@@ -125,7 +132,12 @@ class SmoothLaw(Candidate):
             found = FINAL.run(problem.transition_rule(form), at, some, advance)
             if found.outcome is Outcome.NOT_FINITE:
                 raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
-            return self._examine(found, form, problem, some)
+            fewer = supported(found.parameters, found.evidence, len(some.step))
+            if fewer.vector.active.sum() == found.parameters.vector.active.sum():
+                return self._examine(found, found, form, problem, some)
+            again = FINAL.run(problem.transition_rule(form), fewer, some, advance)
+            better = again.outcome is not Outcome.NOT_FINITE and again.evidence.evidence > found.evidence.evidence
+            return self._examine(again if better else found, found, form, problem, some)
 
     def _approach(
         self, at: PenalisedParameters, problem: Problem, count: int, advance: Callable[[int], None]
@@ -165,7 +177,14 @@ class SmoothLaw(Candidate):
         if not test.passed:
             raise Unsuitable(f"lack of fit of the noise of {test.nats:.0f} nats over {len(few.step)} transitions")
 
-    def _examine(self, found: Optimised[PenalisedSums], form: ModelForm, problem: Problem, some: Steps) -> SmoothFit:
+    def _examine(
+        self,
+        found: Optimised[PenalisedSums],
+        whole: Optimised[PenalisedSums],
+        form: ModelForm,
+        problem: Problem,
+        some: Steps,
+    ) -> SmoothFit:
         at, rule = found.parameters, problem.transition_rule(form)
         _, scores = examined(rule, at, some)
         losses, _ = examined(rule, at, problem.held_out)
@@ -184,7 +203,8 @@ class SmoothLaw(Candidate):
             len(some.step),
             _cost_beside_drift(found, len(some.step)),
             covariance,
-            found,
+            whole,
+            whole.parameters.vector.values - at.vector.values,
         )
 
 
@@ -296,9 +316,9 @@ class SmoothFamily(Family):
     def _worth_a_try(self, problem: Problem, best: LawFit) -> bool:
         """Whether a smooth law may have more evidence than a polynomial without lack of fit.
 
-        Where kernels in the drift, or noise that is no constant, gain evidence in a regression; and under constant
-        noise also without them, as a polynomial with all terms, penalised: a law that is no polynomial has many small
-        ones.
+        Where higher powers or kernels in the drift, or noise that is no constant, gain evidence in a regression; and
+        under constant noise also without them, as a polynomial with all terms, penalised: a law that is no polynomial
+        has many small ones.
         """
         initial, rules = problem.initial, problem.rules
         if not problem.valid(problem.data.sample(rules.averaged_transitions)).all():
@@ -309,7 +329,8 @@ class SmoothFamily(Family):
             return False  # even on the transitions it was fitted to the regression predicts worse
         # With jumps its program must be compiled: then the gain must be one that a polynomial would not be forgiven.
         least = rules.lack_of_fit_nats if initial.jumps else rules.evidence_gain
-        if max(smooth.kernel_gain, initial.noise_gain) > least:
+        over = smooth.gain_over[min(best.form.degree, len(smooth.gain_over)) - 1]
+        if max(over, initial.noise_gain) > least:
             return True
         return not initial.jumps and best.form.noise == "constant" and best.form.degree > 1
 
