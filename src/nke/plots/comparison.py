@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.evaluation import simulate_like
 from nke.model import as_model
 from nke.plots import numbers
-from nke.plots.numbers import Histogram, few_times, usual_range
+from nke.plots.numbers import MOST_TIMES, Histogram, few_times, shared_range, usual_range
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -26,9 +25,6 @@ from nke.plots.style import (
     with_unit,
 )
 from nke.plots.view import require_same_coordinates
-
-FEW = 4  # recorded paths are few: each is simulated so many times
-MOST_TIMES = 2000  # of a simulated path in a picture
 
 
 def paths(
@@ -63,20 +59,15 @@ def paths(
     """
     model = as_model(model)
     require_same_coordinates(model, data)
-    simulated = (
-        simulate_like(model, data.select(slice(count)), seed, most_times=MOST_TIMES) if simulated is None else simulated
-    )
-    drawn = [simulated]
-    if len(data) < FEW:  # one path may be any: several show what the law makes of the same start
-        drawn += [simulate_like(model, data, seed + k, most_times=MOST_TIMES) for k in range(1, FEW)]
+    some = data.select(slice(count)) if simulated is None else data
+    drawn = numbers.simulated_paths(model, some, seed, simulated)
+    first = drawn[0]
     axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
     for row, i in zip(axes, shown(model), strict=True):
         _draw_paths(row[0], data, i, count, RECORDED)
         for k, source in enumerate(drawn):
             _draw_paths(row[1], source, i, count, LEARNED if len(drawn) == 1 else f"C{k + 1}")
-        row[0].set(
-            ylabel=label(model, i), ylim=_shared_range(data.observed_states[:, i], simulated.observed_states[:, i])
-        )
+        row[0].set(ylabel=label(model, i), ylim=shared_range(data.observed_states[:, i], first.observed_states[:, i]))
     axes[0, 0].set_title("recorded")
     axes[0, 1].set_title("simulated from the model" if len(drawn) == 1 else f"simulated, {len(drawn)} times")
     for axis in axes[-1]:
@@ -94,14 +85,6 @@ def _draw_paths(axis: Axes, source: Trajectories, i: int, count: int, colour: st
         at = source.times[m] if dates is None else dates[m]
         axis.plot(at[seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
     outline(axis)
-
-
-def _shared_range(recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"]) -> tuple[float, float]:
-    """Where the data is, and simulated paths too unless they go more than as far again beyond it."""
-    low, high = usual_range(recorded)
-    reach = high - low
-    wide = usual_range(drawn[np.isfinite(drawn)])
-    return max(min(low, wide[0]), low - reach), min(max(high, wide[1]), high + reach)
 
 
 def densities(

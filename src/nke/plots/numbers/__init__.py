@@ -6,12 +6,15 @@ calibration.
 
 from nke.plots.numbers.calibration import Calibration
 from nke.plots.numbers.curve import Curve
-from nke.plots.numbers.histogram import Histogram, few_times, increments, usual_range
+from nke.plots.numbers.histogram import Histogram, few_times, increments, shared_range, usual_range
 from nke.plots.numbers.jump_size import JumpSizes
 from nke.plots.numbers.long_run import Band, LongRun
+from nke.plots.numbers.paths import FEW, MOST_TIMES, simulated_paths
 from nke.plots.numbers.plane import DriftField, Ellipses, RatePlane, round_down
 
 __all__ = [
+    "FEW",
+    "MOST_TIMES",
     "Band",
     "Calibration",
     "Curve",
@@ -24,5 +27,7 @@ __all__ = [
     "few_times",
     "increments",
     "round_down",
+    "shared_range",
+    "simulated_paths",
     "usual_range",
 ]

@@ -60,6 +60,14 @@ def usual_range(values: Float[np.ndarray, " n"]) -> tuple[float, float]:
     return float(low - margin), float(high + margin)
 
 
+def shared_range(recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"]) -> tuple[float, float]:
+    """Where the data is, and simulated paths too unless they go more than as far again beyond it."""
+    low, high = usual_range(recorded)
+    reach = high - low
+    wide = usual_range(drawn[np.isfinite(drawn)])
+    return max(min(low, wide[0]), low - reach), min(max(high, wide[1]), high + reach)
+
+
 def increments(
     model: Model, data: Trajectories, seed: int = 0, most: int = 20_000
 ) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, "t d"]]:
