@@ -17,12 +17,14 @@ from nke.plots.style import (
     Axes,
     AxesArray,
     Canvas,
+    clipped,
     grid,
     legend_beside,
     one_word,
     outline,
     panels,
     per_time,
+    plain,
     shown,
     with_unit,
 )
@@ -132,12 +134,19 @@ def jump_law(
     axes = panels(figure, len(shown(model)))
     for i, axis, found in zip(shown(model), axes.flat, JumpSizes.of(model, view), strict=False):
         if not found.jumps:
-            axis.text(0.5, 0.5, f"{model.names[i]} does not jump", ha="center", transform=axis.transAxes, color="0.4")
+            axis.text(
+                0.5,
+                0.5,
+                f"{plain(clipped(model.names[i]))} does not jump",
+                ha="center",
+                transform=axis.transAxes,
+                color="0.4",
+            )
         axis.plot(found.size, found.around.T, color=LEARNED, alpha=0.2, linewidth=0.8)
         axis.plot(found.size, found.middle, color=LEARNED, linewidth=2, label="model")
         if truth is not None:
             _truth(axis, truth.jump_law(view.centre), i, found.size)
-        name, unit = model.names[i], model.units[i]
+        name, unit = clipped(model.names[i]), model.units[i]
         axis.set(xlabel=with_unit(f"jump of {name}", unit), ylim=(0, None))
         axis.set_ylabel("probability density" + (f" [1/{one_word(unit)}]" if unit else ""))
         outline(axis)

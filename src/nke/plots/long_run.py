@@ -11,21 +11,26 @@ from nke.plots.style import (
     RECORDED,
     AxesArray,
     Canvas,
+    clipped,
     label,
     legend_above,
     outline,
     panels,
+    plain,
     shown,
     with_unit,
 )
 
 
-def autocorrelation(model: Any, data: Trajectories, *, seed: int = 0, figure: Canvas | None = None) -> AxesArray:
+def autocorrelation(
+    model: Any, data: Trajectories, *, long_run: LongRun | None = None, seed: int = 0, figure: Canvas | None = None
+) -> AxesArray:
     """Draws the autocorrelation of the recorded states, and the band in which that of 20 simulated data sets lies.
 
     Args:
         model: The model, or the result of a fit.
         data: Recorded trajectories.
+        long_run: Simulated before by ``nke.plots.numbers.LongRun.of``, so that it need not be again.
         seed: Of the simulated paths.
         figure: The figure or subfigure to draw into; a new one by default.
 
@@ -42,7 +47,7 @@ def autocorrelation(model: Any, data: Trajectories, *, seed: int = 0, figure: Ca
         'autocorrelation'
     """
     model = as_model(model)
-    run = LongRun.of(model, data, seed)
+    run = LongRun.of(model, data, seed) if long_run is None else long_run
     axes = panels(figure, len(shown(model)))
     for i, axis in zip(shown(model), axes.flat, strict=False):
         found = run.autocorrelation(i)
@@ -50,13 +55,15 @@ def autocorrelation(model: Any, data: Trajectories, *, seed: int = 0, figure: Ca
         axis.plot(found.at, found.recorded, color=RECORDED, label="recorded")
         axis.axhline(0, color="0.6", linewidth=0.8)
         axis.set(xlabel=with_unit("time between", model.unit_of_time), ylabel="autocorrelation")
-        axis.set_title(model.names[i], fontsize="small", loc="left")
+        axis.set_title(plain(clipped(model.names[i])), fontsize="small", loc="left")
         outline(axis)
     legend_above(axes[0, 0])
     return axes
 
 
-def stationary(model: Any, data: Trajectories, *, seed: int = 0, figure: Canvas | None = None) -> AxesArray:
+def stationary(
+    model: Any, data: Trajectories, *, long_run: LongRun | None = None, seed: int = 0, figure: Canvas | None = None
+) -> AxesArray:
     """Draws the density of the recorded states over all times, and the band of that of 20 simulated data sets.
 
     In one dimension also the effective potential −log p of both: its valleys are where the system stays.
@@ -64,6 +71,7 @@ def stationary(model: Any, data: Trajectories, *, seed: int = 0, figure: Canvas 
     Args:
         model: The model, or the result of a fit.
         data: Recorded trajectories.
+        long_run: Simulated before by ``nke.plots.numbers.LongRun.of``, so that it need not be again.
         seed: Of the simulated paths.
         figure: The figure or subfigure to draw into; a new one by default.
 
@@ -79,7 +87,7 @@ def stationary(model: Any, data: Trajectories, *, seed: int = 0, figure: Canvas 
         (1, 2)
     """
     model = as_model(model)
-    run = LongRun.of(model, data, seed)
+    run = LongRun.of(model, data, seed) if long_run is None else long_run
     axes = panels(figure, 2 if model.dimension == 1 else len(shown(model)))
     for i, axis in zip(shown(model), axes.flat, strict=False):
         found = run.density(i)

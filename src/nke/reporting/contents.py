@@ -111,8 +111,8 @@ class Contents:
         advance(1)
         found = cls(
             model, law if isinstance(law, FitResult) else None, data, seed, evaluation, scores, chance,
-            View.of(model, data), Motions.of(model, data), many, simulated, paths, increments(model, data, seed), long_run,
-            _calibration(model, data, seed), fan, notes,
+            View.of(model, data), Motions.of(model, data), many, simulated, paths, increments(model, data, seed),
+            long_run, _calibration(model, data, seed), fan, notes,
         )  # fmt: skip
         advance(1)
         return found

@@ -5,6 +5,7 @@ All text of the user goes through ``Markup``'s formatting, which escapes it.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from markupsafe import Markup
@@ -13,6 +14,8 @@ from nke.fitting import FitResult
 from nke.fitting.equation import Equation, Term
 from nke.model import Model
 from nke.model.words import figure
+from nke.plots.style import clipped
+from nke.reporting.labels import shortened
 
 GENERAL = Markup(
     "<math display='block'><mi>d</mi><mi>X</mi><mo>=</mo><mi>f</mi><mo>(</mo><mi>X</mi><mo>)</mo><mi>d</mi><mi>t</mi>"
@@ -41,9 +44,9 @@ def typeset(result: FitResult) -> list[list[Markup]]:
         >>> "<mi mathvariant='normal'>x</mi>" in parts[0]
         True
     """
-    equation = result.equation
-    if equation is None:
+    if result.equation is None:
         return []
+    equation = with_short_names(result.equation)
     rows = []
     for name, terms in equation.drift.items():
         i = equation.names.index(name)
@@ -52,6 +55,18 @@ def typeset(result: FitResult) -> list[list[Markup]]:
             parts.append(_row(_operator("+"), Markup("<mi>d</mi><msub><mi>J</mi>{}</msub>").format(_name(name))))
         rows.append([Markup("<math>{}</math>").format(part) for part in parts])
     return rows
+
+
+def with_short_names(equation: Equation) -> Equation:
+    """The same equation, in which long names do not hide the law."""
+    short = dict(zip(equation.names, shortened(equation.names), strict=True))
+
+    def shorter(term: Term) -> Term:
+        return replace(term, variables=tuple(short.get(name, clipped(name)) for name in term.variables))
+
+    drift = {short[name]: tuple(map(shorter, terms)) for name, terms in equation.drift.items()}
+    periods = {short[name]: period for name, period in equation.periods.items()}
+    return replace(equation, names=tuple(short.values()), drift=drift, periods=periods)
 
 
 def _drift(equation: Equation, terms: Sequence[Term]) -> list[Markup]:

@@ -21,6 +21,7 @@ class Fan:
 
     Attributes:
         forecast: The density of the state at some times.
+        initial: States of each trajectory at the start.
         recorded: States of each trajectory at these times, one trajectory or many.
         start: Time of the start in the data.
         words: What is forecast from where.
@@ -28,6 +29,7 @@ class Fan:
     """
 
     forecast: Forecast
+    initial: Float[np.ndarray, "m d"]
     recorded: Float[np.ndarray, "m t d"]
     start: float
     words: str
@@ -67,7 +69,7 @@ class Fan:
             warnings.simplefilter("always")
             found = model.forecast(initial, times[rows] - times[start], COMPONENTS)
         told = tuple(dict.fromkeys(str(each.message) for each in caught if each.category is UserWarning))
-        return cls(found, states[:, rows], float(times[start]), words, told)
+        return cls(found, states[:, start], states[:, rows], float(times[start]), words, told)
 
     @property
     def times(self) -> Float[np.ndarray, " t"]:
@@ -78,6 +80,12 @@ class Fan:
     def is_ensemble(self) -> bool:
         """Whether there are many recorded states at each time."""
         return len(self.recorded) > 1
+
+    @property
+    def trajectories(self) -> Trajectories:
+        """What was recorded, from the start on."""
+        states = np.concatenate([self.initial[:, None], self.recorded], axis=1)
+        return Trajectories(states, np.concatenate([[0.0], self.forecast.times]))
 
 
 def _longest(data: Trajectories) -> tuple[Float[np.ndarray, "1 t d"], Float[np.ndarray, " t"]]:

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 
 from nke.data import Trajectories
 from nke.model import Model
-from nke.plots.style import label, per_time, squared, with_unit
+from nke.plots.style import clipped, per_time, squared
 
-MOST_LETTERS = 28
 START, END = "\u2068", "\u2069"  # first strong isolate: text inside does not turn what stands around it
 
 
@@ -44,7 +43,7 @@ class Labels:
 
     def axis(self, i: int) -> str:
         """Name and unit of a coordinate."""
-        return label(self.model, i)
+        return with_unit(self.name(i), self.model.units[i])
 
     def pair(self, i: int, j: int) -> str:
         """Names of two coordinates."""
@@ -84,7 +83,8 @@ class Labels:
         after = f"{time - since:.4g} {self.model.unit_of_time}".rstrip()
         if self.data.calendar is None:
             return after
-        date = np.datetime_as_string(self.data.calendar.dates(time), unit="m").replace("T", " ").removesuffix(" 00:00")
+        date = str(np.datetime_as_string(self.data.calendar.dates(time), unit="m"))
+        date = date.replace("T", " ").removesuffix(" 00:00")
         return f"{date} ({after} later)"
 
 
@@ -100,16 +100,15 @@ def shortened(names: tuple[str, ...]) -> tuple[str, ...]:
     Example:
         >>> from nke.reporting.labels import shortened
         >>> shortened(("x", "a name that is much too long to stand beside an axis"))
-        ('x', 'a name that is much too lon…')
+        ('x', 'a name that is much…')
     """
     short = [isolated(clipped(name)) for name in names]
     return tuple(name if short.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(short))
 
 
-def clipped(words: str) -> str:
-    """Words with an ellipsis where they are too long, and without characters that control a printer."""
-    plain = "".join(" " if unicodedata.category(c) == "Cc" else c for c in words)
-    return plain if len(plain) <= MOST_LETTERS else plain[: MOST_LETTERS - 1].rstrip() + "…"
+def with_unit(name: str, unit: str) -> str:
+    """A name with its unit in brackets, if it has one."""
+    return f"{name} [{unit}]" if unit else name
 
 
 def isolated(words: str) -> str:

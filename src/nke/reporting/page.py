@@ -2,6 +2,7 @@
 
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -28,7 +29,7 @@ def page(contents: Contents, command: str = "") -> str:
         environment()
         .get_template("page.html")
         .render(
-            **everything(contents, command),
+            **_text(contents, command),
             equations=[] if contents.result is None else equation.typeset(contents.result),
             general=equation.general(contents.model),
             charts=charts,
@@ -38,15 +39,15 @@ def page(contents: Contents, command: str = "") -> str:
     )
 
 
-def everything(contents: Contents, command: str) -> dict:
-    """The words and tables that page and Markdown share.
+def _text(contents: Contents, command: str) -> dict[str, Any]:
+    """The words and tables of the page.
 
     Args:
         contents: Of the report.
         command: That made it.
 
     Returns:
-        By the names that the templates use.
+        By the names that the template uses.
     """
     result = contents.result
     return {

@@ -67,7 +67,7 @@ def verdict(contents: Contents) -> Verdict:
 def checks(contents: Contents) -> Table:
     """Everything that was compared, also what is right."""
     rows = [_finding(finding) for finding in contents.diagnosis.findings]
-    return Table(("check", "deviation looked for", "size", "matters from", "p-value", ""), rows)
+    return Table(("check", "deviation looked for", "size", "matters from", "p-value", "outcome"), rows)
 
 
 def _finding(finding: Finding) -> tuple[str, ...]:
@@ -129,11 +129,8 @@ def coverage_table(contents: Contents) -> Table | None:
     """How many recorded motions lie within the law's intervals."""
     if not contents.calibration:
         return None
-    rows = [
-        (found.name, *(f"{share:.1%}" for share in found.coverage))  # shares of recorded motions
-        for found in contents.calibration
-    ]
-    return Table(("coordinate", *(f"{level:.0%} interval" for level in LEVELS)), rows)
+    rows = [(found.name, *(f"{100 * share:.1f} %" for share in found.coverage)) for found in contents.calibration]
+    return Table(("coordinate", *(f"{100 * level:.0f} % interval" for level in LEVELS)), rows)
 
 
 class DecisionWords(NamedTuple):

@@ -140,7 +140,7 @@ def diffusion_curves(contents: Contents, labels: Labels) -> Chart:
         curve = Curve.of(model, "diffusion", states)
         for i in range(model.dimension):
             found = contents.motions.binned(i, j)
-            own = Curve(*(None if part is None else part[:, i] if part.ndim == 3 else part for part in curve))
+            own = Curve(curve.values[:, i], curve.seen, *(None if end is None else end[:, i] for end in curve[2:]))
             traces = [
                 *curve_traces(x, own, i, "diffusion a"),
                 line(found.centre, found.expected_variance, "variance by the law", "--law", dash="dot", width=1.5),

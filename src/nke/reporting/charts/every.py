@@ -25,7 +25,7 @@ def every_chart(contents: Contents) -> dict[str, Chart]:
         drift_plane(contents, labels), drift_curves(contents, labels),
         diffusion_plane(contents, labels), diffusion_curves(contents, labels),
         rate_plane(contents, labels), jump_rates(contents, labels), jump_sizes(contents, labels),
-        increment_histograms(contents, labels), forecast_fan(contents, labels),
-        stationary(contents, labels), autocorrelation(contents, labels), calibration(contents, labels),
+        forecast_fan(contents, labels), stationary(contents, labels), autocorrelation(contents, labels),
+        calibration(contents, labels), increment_histograms(contents, labels),
     ]  # fmt: skip
     return {chart.name: chart for chart in charts if chart is not None}

@@ -21,7 +21,7 @@ function layout(own, narrow) {
   const title = own.title ? { text: own.title.text, font: { size: 13 }, x: 0.02, xanchor: "left", y: 0.985, yanchor: "top" } : undefined;
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: "--text", size: 12, family: getComputedStyle(document.body).fontFamily },
-    margin: { l: 54, r: 12, t: own.title ? 30 : 12, b: 44 }, hovermode: "closest", dragmode: narrow ? false : "zoom",
+    margin: { l: 54, r: 12, t: 30, b: 44 }, hovermode: "closest", dragmode: narrow ? false : "zoom",
     legend: { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom", font: { size: 11 } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: "--soft", activecolor: "--text" },
     xaxis: { ...axis, ...own.xaxis }, yaxis: { ...axis, ...own.yaxis }, ...(title ? { title } : {}),
