@@ -63,7 +63,7 @@ class Fan:
         else:
             states, times = _longest(data)
             start = max(len(times) - 1 - int(np.clip(LAST * len(times), 2, MOST_ROWS)), 0)
-            initial, words = states[0, start], "from one recorded state; the line is what was recorded after it"
+            initial, words = states[0, start], "from one recorded state, and what was recorded after it"
         rows = np.unique(np.linspace(start + 1, len(times) - 1, TIMES).round().astype(int))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

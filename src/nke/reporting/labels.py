@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nke.data import Trajectories
+from nke.data.calendar import TRADING_DAY
 from nke.model import Model
+from nke.model.words import SPOKEN, spoken
 from nke.plots.style import clipped, per_time, squared
 
 START, END = "\u2068", "\u2069"  # first strong isolate: text inside does not turn what stands around it
@@ -80,7 +82,8 @@ class Labels:
 
     def when(self, time: float, since: float) -> str:
         """A time in words: how long after the start, and the date if there is one."""
-        after = f"{time - since:.4g} {self.model.unit_of_time}".rstrip()
+        unit = spoken(self.model.unit_of_time)
+        after = f"{time - since:.4g} {unit}{'s' if unit in (*SPOKEN.values(), TRADING_DAY) else ''}".rstrip()
         if self.data.calendar is None:
             return after
         date = str(np.datetime_as_string(self.data.calendar.dates(time), unit="m"))

@@ -17,6 +17,7 @@ from nke.fitting.summary import law_rows
 from nke.model import Model
 from nke.model.words import column_rows, figure, jump_rows, noise_rows, shift_rows, table, title
 from nke.plots.numbers.calibration import LEVELS
+from nke.plots.style import clipped
 from nke.reporting.contents import Contents
 
 PACKAGES = ("nke", "jax", "numpy", "scipy", "equinox")
@@ -216,7 +217,7 @@ def data_in_words(data: Trajectories) -> str:
 
 def heading(model: Model) -> str:
     """A title for a report: the law of these coordinates."""
-    names = ", ".join(model.names[:4]) + (", …" if model.dimension > 4 else "")
+    names = ", ".join(map(clipped, model.names[:4])) + (", …" if model.dimension > 4 else "")
     return f"The law of {names}"
 
 

@@ -1,6 +1,7 @@
 """Drift and diffusion: fields in planes of two coordinates, and curves beside what the data says in bins."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,12 @@ CLOUD = 600  # recorded states behind a field
 def pairs(contents: Contents) -> list[tuple[int, int]]:
     """All pairs of coordinates."""
     return list(combinations(range(contents.model.dimension), 2))
+
+
+def noisy(contents: Contents) -> list[int]:
+    """Coordinates that have noise of their own, by the states of the data."""
+    variances = np.diagonal(contents.model.diffusion(contents.view.states[:50]), axis1=-2, axis2=-1)
+    return np.flatnonzero((variances > 0).any(axis=0)).tolist()
 
 
 def drift_plane(contents: Contents, labels: Labels) -> Chart | None:
@@ -39,7 +46,7 @@ def drift_plane(contents: Contents, labels: Labels) -> Chart | None:
         for field, title in zip(each, quantities.values(), strict=True):
             longest = float(np.percentile(np.hypot(*field.arrows), 95)) or 1.0
             traces = [cloud(*view.states[:CLOUD, [i, j]].T), _arrows(contents, field, i, j, longest, brightest)]
-            panels.append(Panel(traces, _plane(contents, labels, i, j, title)))
+            panels.append(Panel(traces, plane_layout(contents, labels, i, j, title)))
         choices.append(Choice(labels.pair(i, j), panels))
     more = "" if model.dimension < 3 else " The other coordinates are at their mean nearby."
     unit = f"standard deviations of the data per {model.unit_of_time or 'unit time'}"
@@ -73,7 +80,8 @@ def _arrows(contents: Contents, field: DriftField, i: int, j: int, longest: floa
     }  # fmt: skip
 
 
-def _plane(contents: Contents, labels: Labels, i: int, j: int, title: str) -> dict:
+def plane_layout(contents: Contents, labels: Labels, i: int, j: int, title: str) -> dict[str, Any]:
+    """The layout of a panel that shows the plane of two coordinates where the data is."""
     view = contents.view
     spans = [{"range": numbers([view.low[k], view.high[k]])} for k in (i, j)]
     return axes(labels.axis(i), labels.axis(j), title, xaxis=spans[0], yaxis=spans[1])
@@ -82,13 +90,14 @@ def _plane(contents: Contents, labels: Labels, i: int, j: int, title: str) -> di
 def diffusion_plane(contents: Contents, labels: Labels) -> Chart | None:
     """Ellipses of one standard deviation that the noise spreads to."""
     model, view = contents.model, contents.view
-    if model.dimension == 1:
+    chosen = [pair for pair in pairs(contents) if set(pair) & set(noisy(contents))]
+    if not chosen:
         return None
-    found = Ellipses.of(model, view, pairs(contents), 9, POINTS)
+    found = Ellipses.of(model, view, chosen, 9, POINTS)
     choices = []
-    for (i, j), outlines in zip(pairs(contents), found.outlines, strict=True):
+    for (i, j), outlines in zip(chosen, found.outlines, strict=True):
         ellipses = lines([(each[0], each[1]) for each in outlines], width=1.3)
-        panel = Panel([cloud(*view.states[:CLOUD, [i, j]].T), ellipses], _plane(contents, labels, i, j, ""))
+        panel = Panel([cloud(*view.states[:CLOUD, [i, j]].T), ellipses], plane_layout(contents, labels, i, j, ""))
         choices.append(Choice(labels.pair(i, j), [panel]))
     duration = f"{found.duration:g} {model.unit_of_time}".rstrip()
     return Chart(
@@ -126,7 +135,7 @@ def drift_curves(contents: Contents, labels: Labels) -> Chart:
         "Line: drift f with its 90 % interval, faint where there was no data" + _others(contents) + ". Points: mean "
         "motion in bins that hold equally many recorded motions; the dotted line is what the law expects of the same "
         "motions, so that points should scatter around it by their errors.",
-        _diagonal_first(choices),
+        diagonal_first(choices),
         "drift of",
     )
 
@@ -138,7 +147,7 @@ def diffusion_curves(contents: Contents, labels: Labels) -> Chart:
     for j in range(model.dimension):
         x, states = contents.view.line(j, STATES.get(model.dimension, FEWER_STATES))
         curve = Curve.of(model, "diffusion", states)
-        for i in range(model.dimension):
+        for i in noisy(contents) or range(model.dimension):
             found = contents.motions.binned(i, j)
             own = Curve(curve.values[:, i], curve.seen, *(None if end is None else end[:, i] for end in curve[2:]))
             traces = [
@@ -156,7 +165,7 @@ def diffusion_curves(contents: Contents, labels: Labels) -> Chart:
         "Line: diffusion a = g gᵀ, the variance that the noise gains per unit time, with its 90 % interval"
         + _others(contents)
         + f". Points: variance of the recorded motions per unit time in bins; dotted: by the law.{jumps}",
-        _diagonal_first(choices),
+        diagonal_first(choices),
         "noise of",
     )
 
@@ -186,6 +195,6 @@ def _others(contents: Contents) -> str:
     return "" if contents.model.dimension == 1 else "; the other coordinates at their medians"
 
 
-def _diagonal_first(choices: dict[tuple[int, int], Choice]) -> list[Choice]:
+def diagonal_first(choices: dict[tuple[int, int], Choice]) -> list[Choice]:
     """Each coordinate along itself, then along the others."""
     return [choices[key] for key in sorted(choices, key=lambda key: (key[0] != key[1], key))]

@@ -28,8 +28,8 @@ def forecast_fan(contents: Contents, labels: Labels) -> Chart | None:
     return Chart(
         "forecast",
         "Forecast and what was recorded",
-        f"Density of the state forecast {fan.words}: bands hold 50, 90 and 98 % of the probability. Move the slider to "
-        "see the density at a time.",
+        f"Density of the state, forecast {fan.words}. Bands hold 50, 90 and 98 % of the probability; the slider moves "
+        "the time of the density.",
         choices,
         slider=[labels.when(time, fan.start) for time in fan.times],
     )

@@ -4,7 +4,15 @@ import numpy as np
 
 from nke.plots.numbers import Curve, Histogram, JumpSizes, RatePlane
 from nke.reporting.charts.chart import Chart, Choice, Panel, axes, dots, line, lines, numbers, steps
-from nke.reporting.charts.coefficients import FEWER_STATES, STATES, _diagonal_first, _plane, curve_traces, pairs
+from nke.reporting.charts.coefficients import (
+    FEWER_STATES,
+    STATES,
+    curve_traces,
+    diagonal_first,
+    noisy,
+    pairs,
+    plane_layout,
+)
 from nke.reporting.contents import Contents
 from nke.reporting.labels import Labels
 
@@ -23,7 +31,7 @@ def rate_plane(contents: Contents, labels: Labels) -> Chart | None:
             "z": numbers(plane.rate), "zmin": 0, "zmax": numbers([top])[0], "colorscale": "Viridis",
             "colorbar": {"thickness": 8, "len": 0.9}, "hoverongaps": False, "name": "",
         }  # fmt: skip
-        choices.append(Choice(labels.pair(i, j), [Panel([trace], _plane(contents, labels, i, j, ""))]))
+        choices.append(Choice(labels.pair(i, j), [Panel([trace], plane_layout(contents, labels, i, j, ""))]))
     unit = labels.rate("jump rate")
     return Chart(
         "jump-rate-plane", "Jump rate in the plane", f"The {unit}, in cells that hold data.", choices, "coordinates"
@@ -39,7 +47,7 @@ def jump_rates(contents: Contents, labels: Labels) -> Chart | None:
     for j in range(model.dimension):
         x, states = contents.view.line(j, STATES.get(model.dimension, FEWER_STATES))
         curve = Curve.of(model, "jump_rate", states)
-        for i in range(model.dimension):
+        for i in noisy(contents) or range(model.dimension):
             found = contents.motions.rates(i, j)
             traces = [
                 *curve_traces(x, curve, None, "jump rate λ"),
@@ -55,7 +63,7 @@ def jump_rates(contents: Contents, labels: Labels) -> Chart | None:
         "Line: jump rate λ with its 90 % interval. Points: recorded motions of the coordinate that are farther than "
         "four standard deviations of the noise from the drift, per unit time; the dotted line is how many of these the "
         "law expects. Small jumps are not among them, so that both may lie below λ.",
-        _diagonal_first(choices),
+        diagonal_first(choices),
         "large motions of",
     )
 

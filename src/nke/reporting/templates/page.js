@@ -74,13 +74,17 @@ let folded = [];
 addEventListener("beforeprint", () => {
   root.dataset.theme = "light";
   figures.forEach(draw);
-  document.querySelectorAll(".panels > div").forEach((plot) => Plotly.relayout(plot, { width: 340, height: 260 }));
+  document.querySelectorAll(".panels > div").forEach((plot) => {
+    const size = { width: plot.parentElement.children.length > 1 ? 345 : 690, height: 270 };
+    Object.assign(plot.style, { width: `${size.width}px`, height: `${size.height}px` });
+    Plotly.relayout(plot, size);
+  });
   folded = [...document.querySelectorAll("details:not([open])")].filter((each) => !each.querySelector("pre"));
   folded.forEach((each) => { each.open = true; });
 });
 addEventListener("afterprint", () => {
   folded.forEach((each) => { each.open = false; });
-  document.querySelectorAll(".panels > div").forEach((plot) => Plotly.relayout(plot, { width: null, height: null, autosize: true }));
+  document.querySelectorAll(".panels > div").forEach((plot) => { plot.style.width = ""; });
   drawAll();
 });
 
