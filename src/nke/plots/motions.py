@@ -47,6 +47,8 @@ def motions(model: Any, data: Trajectories, *, found: Motions | None = None, fig
         for axis, (words, value, error, expected) in zip(column, rows, strict=True):
             bins(axis, binned.centre, value, error, expected, "data")
             limits(axis, np.concatenate([value, expected]))
+            if words != rows[0][0]:
+                axis.set_ylim(bottom=0)
             axis.set_ylabel(words if i == 0 else "")
             outline(axis)
         column[0].set_title(plain(clipped(model.names[i])), fontsize="small", loc="left")
