@@ -11,7 +11,7 @@ from nke.data import Trajectories
 from nke.data.calendar import TRADING_DAY
 from nke.model import Model
 from nke.model.words import SPOKEN, spoken
-from nke.plots.style import clipped, per_time, squared
+from nke.plots.style import clipped, one_word, per_time, squared
 
 START, END = "\u2068", "\u2069"  # first strong isolate: text inside does not turn what stands around it
 
@@ -69,8 +69,9 @@ class Labels:
         return with_unit(words, per_time(self.model, ""))
 
     def density(self, i: int) -> str:
-        """A density over a coordinate."""
-        return "probability density"
+        """A density over a coordinate with its unit."""
+        unit = self.model.units[i]
+        return with_unit("probability density", f"1/{one_word(unit)}" if unit else "")
 
     def time(self, words: str = "time") -> str:
         """Time with its unit; empty where dates stand on the axis."""

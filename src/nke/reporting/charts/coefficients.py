@@ -158,13 +158,14 @@ def diffusion_curves(contents: Contents, labels: Labels) -> Chart:
             top = 1.15 * float(np.max([own.values[:, i].max(), found.variance.max(), found.expected_variance.max()]))
             layout = axes(labels.axis(j), labels.diffusion(i), "", yaxis={"range": numbers([0, top or 1.0])})
             choices[i, j] = Choice(labels.along(i, j), [Panel(traces, layout)])
-    jumps = " The variance of the motions holds that of the jumps too." if model.has_jumps else ""
+    more = "of the jumps and of the drift" if model.has_jumps else "of the drift"
     return Chart(
         "diffusion",
         "Noise",
         "Line: diffusion a = g gᵀ, the variance that the noise gains per unit time, with its 90 % interval"
         + _others(contents)
-        + f". Points: variance of the recorded motions per unit time in bins; dotted: by the law.{jumps}",
+        + ". Points: variance of the recorded motions per unit time in bins; dotted: by the law. It holds the variance "
+        f"{more} within a bin too.",
         diagonal_first(choices),
         "noise of",
     )

@@ -74,5 +74,5 @@ def _at_times(fan: Fan, quantiles: np.ndarray, i: int, labels: Labels) -> Panel:
             top = float(np.nanmax(density[n])) if np.isfinite(density[n]).any() else 1.0
             seen = line([states[0], states[0]], [0, top], "recorded", "--recorded", dash="dot")
         frames.append([seen, line(x, density[n], "forecast")])
-    layout = axes(labels.axis(i), "probability density", "at the time of the slider", yaxis={"rangemode": "tozero"})
+    layout = axes(labels.axis(i), labels.density(i), "at the time of the slider", yaxis={"rangemode": "tozero"})
     return Panel([], layout, frames)
