@@ -38,6 +38,8 @@ _HOME = {
     "oracle_floor": "nke.evaluation",
     "recovery": "nke.evaluation",
     "plots": "nke.plots",
+    "report": "nke.reporting",
+    "Report": "nke.reporting",
 }
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "Model",
     "MomentMatching",
     "NkeError",
+    "Report",
     "Schedule",
     "Strang",
     "Trajectories",
@@ -69,6 +72,7 @@ __all__ = [
     "plots",
     "read",
     "recovery",
+    "report",
     "systems",
     "transforms",
     "write",
@@ -84,6 +88,7 @@ if TYPE_CHECKING:
     from nke.mixtures import GaussianMixture
     from nke.model import Forecast, Model, load
     from nke.operators import LieTrotter, Strang
+    from nke.reporting import Report, report
 
     __version__: str
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 import nke
 from drawn_models import linear, recorded
-from nke.plots.diffusion import round_down
+from nke.plots.numbers import round_down
 
 
 def test_ellipses_have_the_spread_of_the_noise():

@@ -18,6 +18,7 @@ from nke.cli.info import info
 from nke.cli.options import MOST, Seed
 from nke.cli.output import note
 from nke.cli.plot import plot
+from nke.cli.report import report
 from nke.cli.sample import sample
 from nke.cli.simulate import simulate
 from nke.cli.split import split
@@ -123,7 +124,7 @@ def bench(
     run(output, quick, systems, methods, seeds, jobs, backend, scheduler)
 
 
-for command in (demo, info, split, fit, evaluate, sample, forecast, plot, simulate, bench):
+for command in (demo, info, split, fit, evaluate, sample, forecast, plot, report, simulate, bench):
     app.command()(command)
 
 

@@ -48,7 +48,7 @@ def _pictures(result, data, seed: int, progress: "Progress") -> dict[str, Callab
 
     from nke import plots
     from nke.evaluation import simulate_like
-    from nke.plots.comparison import MOST_TIMES
+    from nke.plots.numbers import MOST_TIMES
     from nke.plots.view import require_same_coordinates
 
     model = result.model

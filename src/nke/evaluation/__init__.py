@@ -1,7 +1,7 @@
 """How good a model is: ensemble metrics beside the oracle floor, and recovery of a known truth."""
 
 from nke.evaluation import checks
-from nke.evaluation.binned import BinnedMotions, binned_motions
+from nke.evaluation.binned import BinnedMotions, BinnedRates, Motions, binned_motions
 from nke.evaluation.contrast import Contrast
 from nke.evaluation.diagnosis import Diagnosis, diagnose
 from nke.evaluation.ensemble import EnsembleMetrics, ensemble_metrics, wasserstein
@@ -15,11 +15,13 @@ from nke.evaluation.recovery import Recovery, RecoveryError, jump_law_distance, 
 
 __all__ = [
     "BinnedMotions",
+    "BinnedRates",
     "Contrast",
     "Diagnosis",
     "EnsembleMetrics",
     "Evaluation",
     "Finding",
+    "Motions",
     "NormalScores",
     "OracleFloor",
     "PathMetrics",

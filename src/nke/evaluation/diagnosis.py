@@ -158,16 +158,26 @@ def require_same_time(model: Model, data: Trajectories) -> None:
 def _findings(model: Model, data: Trajectories, seed: int) -> Iterator[Finding]:
     if not moving(model, data.transitions()):
         return
-    scores = NormalScores.of(model, _some(data.transitions(), MOST_TRANSITIONS), seed, block(some_paths(data)))
+    scores = NormalScores.of(
+        model, some_transitions(data.transitions(), MOST_TRANSITIONS), seed, block(some_paths(data))
+    )
     yield from check_memory(scores)
     yield from check_calibration(scores)
     yield from check_same_law(scores)
     yield from check_long_run(model, data, seed)
-    yield from check_simpler_laws(model, _some(data.transitions(), MOST_COMPARED))
+    yield from check_simpler_laws(model, some_transitions(data.transitions(), MOST_COMPARED))
 
 
-def _some(transitions: Transitions, most: int) -> Transitions:
-    """Pieces of the record, spread over it, so that neighbours stay neighbours."""
+def some_transitions(transitions: Transitions, most: int) -> Transitions:
+    """Takes pieces of the record, spread over it, so that neighbours stay neighbours.
+
+    Args:
+        transitions: All of them.
+        most: How many at most.
+
+    Returns:
+        Some of them.
+    """
     count, pieces = len(transitions), 200
     if count <= most:
         return transitions

@@ -33,7 +33,7 @@ def summarise(result: "FitResult", verbose: bool = False) -> str:
         The law, the score, what speaks against it and the decisions; a topic in front of each.
     """
     found = result.model.coefficients()
-    lines = [*_wrapped(_law(result, found)), *_table(result, found), *_wrapped(_trust(result))]
+    lines = [*_wrapped(law_rows(result, found)), *_table(result, found), *_wrapped(_trust(result))]
     if verbose:
         decisions = (row for decision in result.decisions for row in _decision(decision))
         lines += [*_wrapped(decisions), *_wrapped(_training(result))]
@@ -50,7 +50,16 @@ def _wrapped(rows: Iterator[Row] | list[Row]) -> Iterator[str]:
         yield from (f"{'':<{TOPIC}}{line}" for line in rest)
 
 
-def _law(result: "FitResult", found: Coefficients) -> Iterator[Row]:
+def law_rows(result: "FitResult", found: Coefficients) -> Iterator[Row]:
+    """Says what the law is: columns, drift, volatility, jumps.
+
+    Args:
+        result: Of a fit.
+        found: The coefficients of its model.
+
+    Yields:
+        A topic and its words.
+    """
     model, equation = result.model, result.equation
     yield "law", title(model)
     yield from column_rows(model)

@@ -5,6 +5,7 @@ axes. Coefficients are drawn where the data is; more than two coordinates are sh
 the mean of the data nearby. Names and units stand on the axes.
 """
 
+from nke.plots.calibration import calibration
 from nke.plots.comparison import densities, increments, paths
 from nke.plots.diffusion import diffusion
 from nke.plots.drift import drift
@@ -12,9 +13,11 @@ from nke.plots.forecast import forecast
 from nke.plots.history import history
 from nke.plots.jumps import jump_law, jump_rate
 from nke.plots.long_run import autocorrelation, stationary
+from nke.plots.motions import motions
 
 __all__ = [
     "autocorrelation",
+    "calibration",
     "densities",
     "diffusion",
     "drift",
@@ -23,6 +26,7 @@ __all__ = [
     "increments",
     "jump_law",
     "jump_rate",
+    "motions",
     "paths",
     "stationary",
 ]

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.evaluation import simulate_like
-from nke.evaluation.evaluate import is_ensemble
 from nke.model import as_model
+from nke.plots import numbers
+from nke.plots.numbers import MOST_TIMES, Histogram, few_times, shared_range, usual_range
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -25,9 +25,6 @@ from nke.plots.style import (
     with_unit,
 )
 from nke.plots.view import require_same_coordinates
-
-FEW = 4  # recorded paths are few: each is simulated so many times
-MOST_TIMES = 2000  # of a simulated path in a picture
 
 
 def paths(
@@ -62,20 +59,15 @@ def paths(
     """
     model = as_model(model)
     require_same_coordinates(model, data)
-    simulated = (
-        simulate_like(model, data.select(slice(count)), seed, most_times=MOST_TIMES) if simulated is None else simulated
-    )
-    drawn = [simulated]
-    if len(data) < FEW:  # one path may be any: several show what the law makes of the same start
-        drawn += [simulate_like(model, data, seed + k, most_times=MOST_TIMES) for k in range(1, FEW)]
+    some = data.select(slice(count)) if simulated is None else data
+    drawn = numbers.simulated_paths(model, some, seed, simulated)
+    first = drawn[0]
     axes = grid(figure, len(shown(model)), 2, sharex=True, sharey="row")
     for row, i in zip(axes, shown(model), strict=True):
         _draw_paths(row[0], data, i, count, RECORDED)
         for k, source in enumerate(drawn):
             _draw_paths(row[1], source, i, count, LEARNED if len(drawn) == 1 else f"C{k + 1}")
-        row[0].set(
-            ylabel=label(model, i), ylim=_shared_range(data.observed_states[:, i], simulated.observed_states[:, i])
-        )
+        row[0].set(ylabel=label(model, i), ylim=shared_range(data.observed_states[:, i], first.observed_states[:, i]))
     axes[0, 0].set_title("recorded")
     axes[0, 1].set_title("simulated from the model" if len(drawn) == 1 else f"simulated, {len(drawn)} times")
     for axis in axes[-1]:
@@ -93,14 +85,6 @@ def _draw_paths(axis: Axes, source: Trajectories, i: int, count: int, colour: st
         at = source.times[m] if dates is None else dates[m]
         axis.plot(at[seen], source.states[m][seen, i], color=colour, alpha=0.5, linewidth=0.8)
     outline(axis)
-
-
-def _shared_range(recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"]) -> tuple[float, float]:
-    """Where the data is, and simulated paths too unless they go more than as far again beyond it."""
-    low, high = _range(recorded)
-    reach = high - low
-    wide = _range(drawn[np.isfinite(drawn)])
-    return max(min(low, wide[0]), low - reach), min(max(high, wide[1]), high + reach)
 
 
 def densities(
@@ -135,14 +119,13 @@ def densities(
     model = as_model(model)
     require_same_coordinates(model, data)
     simulated = simulate_like(model, data, seed, most_times=MOST_TIMES) if simulated is None else simulated
-    # Fewer trajectories make no histogram at a single time.
-    columns = _at_times(data, simulated, model.unit_of_time) if is_ensemble(data) and len(data) >= 50 else {}
-    columns = columns or {"all times": (data.observed_states, simulated.observed_states)}
+    columns = few_times(data, simulated, model.unit_of_time)
     count = len(shown(model))
     axes = panels(figure, count) if len(columns) == 1 else grid(figure, count, len(columns), sharex="row")
     for row, i in zip(axes.ravel()[:count, None] if len(columns) == 1 else axes, shown(model), strict=True):
         for axis, (words, (recorded, drawn)) in zip(row, columns.items(), strict=True):
-            _histograms(axis, recorded[:, i], drawn[:, i], _range(data.observed_states[:, i]))
+            span = usual_range(data.observed_states[:, i])
+            _draw_histogram(axis, Histogram.of(recorded[:, i], drawn[:, i], span))
             axis.set(xlabel=label(model, i), yticks=[])
             if i == 0:
                 axis.set_title(words)
@@ -177,15 +160,11 @@ def increments(
     """
     model = as_model(model)
     require_same_coordinates(model, data)
-    rng, steps = np.random.default_rng(seed), data.transitions()
-    if len(steps) > most:
-        steps = steps.take(rng.choice(len(steps), most, replace=False))
-    drawn = model.transition(steps.x, steps.step).sample(1, rng)[0] - steps.x
+    moved, drawn = numbers.increments(model, data, seed, most)
     axes = panels(figure, len(shown(model)))
     for i, axis in zip(shown(model), axes.flat, strict=False):
-        recorded = steps.displacement[:, i]
-        reach = float(np.abs(recorded).max())
-        _histograms(axis, recorded, drawn[:, i], (-reach, reach))
+        reach = float(np.abs(moved[:, i]).max()) or 1.0
+        _draw_histogram(axis, Histogram.of(moved[:, i], drawn[:, i], (-reach, reach)))
         axis.set(xlabel=with_unit(f"increment of {model.names[i]}", model.units[i]), yscale="log")
     axes[0, 0].set_ylabel("probability density")
     legend_beside(axes)
@@ -193,26 +172,7 @@ def increments(
     return axes
 
 
-def _at_times(
-    data: Trajectories, simulated: Trajectories, unit: str, count: int = 3
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Recorded and simulated states at ``count`` times spread over the record, by the words above them."""
-    times, (recorded, drawn) = data.times[0], (np.asarray(source.states) for source in (data, simulated))
-    rows = np.unique(np.linspace(0, len(times) - 1, count + 1).round().astype(int)[1:])
-    return {f"time {times[n]:g} {unit}".rstrip(): (recorded[:, n], drawn[:, n]) for n in rows}
-
-
-def _histograms(
-    axis: Axes, recorded: Float[np.ndarray, " n"], drawn: Float[np.ndarray, " m"], span: tuple[float, float]
-) -> None:
-    bins = np.linspace(*span, int(np.clip(2 * len(recorded) ** (1 / 3), 12, 50)) + 1)
-    axis.hist(recorded, bins, density=True, color=RECORDED, alpha=0.3, label="recorded")
-    axis.hist(drawn, bins, density=True, histtype="step", linewidth=1.8, color=LEARNED, label="model")
+def _draw_histogram(axis: Axes, found: Histogram) -> None:
+    axis.stairs(found.recorded, found.edges, fill=True, color=RECORDED, alpha=0.3, label="recorded")
+    axis.stairs(found.simulated, found.edges, linewidth=1.8, color=LEARNED, label="model")
     outline(axis)
-
-
-def _range(values: Float[np.ndarray, " n"]) -> tuple[float, float]:
-    """Where nearly all of the values are, with a margin."""
-    low, high = np.percentile(values, (0.1, 99.9))
-    margin = 0.08 * (high - low) or 1.0
-    return float(low - margin), float(high + margin)

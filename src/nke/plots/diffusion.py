@@ -3,16 +3,15 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.evaluation import binned_motions
 from nke.model import Model, as_model
 from nke.plots.curve import learned_curve
+from nke.plots.numbers import Ellipses
 from nke.plots.style import (
     LEARNED,
     RECORDED,
-    Axes,
     AxesArray,
     Canvas,
     bins,
@@ -89,41 +88,14 @@ def _curve(
 def _ellipses(model: Model, view: View, truth: System | None, figure: Canvas | None, side: int = 9) -> AxesArray:
     """Draws side × side ellipses in every plane of two coordinates, where there is data."""
     axes, pairs = pair_axes(model, figure)
-    cell = (view.high - view.low) / side
-    planes = []
-    for i, j in pairs:
-        states, occupied = view.plane(i, j, side)
-        planes.append(states[occupied])
-    widest = [
-        np.sqrt(model.diffusion(s)[:, [i, j], [i, j]]) / cell[[i, j]] for s, (i, j) in zip(planes, pairs, strict=True)
-    ]
-    duration = round_down((0.45 / max(float(np.percentile(w.max(axis=-1), 90)) for w in widest)) ** 2)
-    for axis, (i, j), states in zip(axes.flat, pairs, planes, strict=True):
+    found = Ellipses.of(model, view, pairs, side)
+    true = None if truth is None else found.true_outlines(truth, pairs)
+    for k, (axis, (i, j)) in enumerate(zip(axes.flat, pairs, strict=True)):
         view.backdrop(axis, i, j)
-        block = np.ix_([i, j], [i, j])
-        for source, colour, width in ((model, LEARNED, 1.6), (truth, RECORDED, 0.8)):
-            if source is not None:
-                covariances = np.asarray(source.diffusion(states))[:, block[0], block[1]] * duration
-                _draw(axis, states[:, [i, j]], covariances, colour, width)
-    spread = f"{duration:g}{' ' + model.unit_of_time if model.unit_of_time else ''}"
+        axis.plot(found.outlines[k][:, 0].T, found.outlines[k][:, 1].T, color=LEARNED, linewidth=1.6)
+        if true is not None:
+            axis.plot(true[k][:, 0].T, true[k][:, 1].T, color=RECORDED, linewidth=0.8)
+    spread = f"{found.duration:g}{' ' + model.unit_of_time if model.unit_of_time else ''}"
     words = f"noise: spread in a time of {spread}" + ("" if truth is None else " (black: truth)")
     axes[0, 0].figure.suptitle(title(model, words))
     return axes
-
-
-def _draw(
-    axis: Axes, centres: Float[np.ndarray, "n 2"], covariances: Float[np.ndarray, "n 2 2"], colour: str, width: float
-) -> None:
-    """Draws the ellipses (x − c)ᵀ C⁻¹ (x − c) = 1: images of the unit circle under a root of C."""
-    angle = np.linspace(0, 2 * np.pi, 61)
-    circle = np.stack([np.cos(angle), np.sin(angle)])
-    values, vectors = np.linalg.eigh(covariances)
-    root = vectors * np.sqrt(np.maximum(values, 0))[:, None]
-    outline = centres[:, :, None] + root @ circle
-    axis.plot(outline[:, 0].T, outline[:, 1].T, color=colour, linewidth=width)
-
-
-def round_down(value: float) -> float:
-    """Rounds down to one digit: 1, 2 or 5 times a power of ten."""
-    power = 10 ** np.floor(np.log10(value))
-    return float(max(digit for digit in (1, 2, 5) if digit * power <= value * (1 + 1e-9)) * power)

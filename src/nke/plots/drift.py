@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from nke.data import Trajectories
 from nke.evaluation import binned_motions
 from nke.model import Model, as_model
 from nke.plots.curve import learned_curve
+from nke.plots.numbers import DriftField
+from nke.plots.numbers.plane import arrows
 from nke.plots.style import (
     LEARNED,
     RECORDED,
@@ -87,37 +88,21 @@ def _fields(model: Model, view: View, truth: System | None, figure: Canvas | Non
     """Draws side × side arrows in every plane of two coordinates, where there is data."""
     axes, pairs = pair_axes(model, figure)
     extent = view.high - view.low
-    fields = [_field(model, view, i, j, side) for i, j in pairs]
-    arrows = [np.hypot(*_arrows(f, extent, i, j)) for (i, j), (_, f, _) in zip(pairs, fields, strict=True)]
-    longest = max(float(np.percentile(length, 95)) for length in arrows) or 1.0
-    brightest = max(float(np.percentile(speed, 98)) for *_, speed in fields)
+    fields = [DriftField.of(model, view, i, j, side) for i, j in pairs]
+    longest = max(float(np.percentile(np.hypot(*field.arrows), 95)) for field in fields) or 1.0
+    brightest = max(float(np.percentile(field.speed, 98)) for field in fields)
     drawn = None
-    for axis, (i, j), (states, f, speed) in zip(axes.flat, pairs, fields, strict=True):
+    for axis, (i, j), field in zip(axes.flat, pairs, fields, strict=True):
         view.backdrop(axis, i, j)
-        place = states[:, i], states[:, j]
+        place = field.states[:, i], field.states[:, j]
         size = {"angles": "uv", "scale": 0.8 * side * longest, "scale_units": "width", "width": 0.006, "pivot": "mid"}
         if truth is not None:
-            true = _arrows(np.asarray(truth.drift(states)), extent, i, j)
+            true = arrows(np.asarray(truth.drift(field.states)), extent, i, j)
             axis.quiver(*place, *true, color="0.45", **size | {"width": 0.012})
-        drawn = axis.quiver(*place, *_arrows(f, extent, i, j), speed, cmap="viridis", clim=(0, brightest), **size)
+        drawn = axis.quiver(*place, *field.arrows, field.speed, cmap="viridis", clim=(0, brightest), **size)
     unit = f"standard deviations per {model.unit_of_time or 'time'}"
     bar = axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8, extend="max")
     bar.set_label(f"speed [{unit}]")
     grey = "" if truth is None else "grey: truth; "
     axes[0, 0].figure.suptitle(title(model, f"drift ({grey}length: root of the speed)"))
     return axes
-
-
-def _arrows(f: Float[np.ndarray, "n d"], extent: Float[np.ndarray, " d"], i: int, j: int) -> Float[np.ndarray, "2 n"]:
-    """Directions as seen in the panel; lengths go with the root of the speed, so that slow regions show theirs."""
-    arrow = (f / extent)[:, [i, j]].T
-    root = np.sqrt(np.linalg.norm(arrow, axis=0))
-    return arrow / np.where(root > 0, root, 1)
-
-
-def _field(model: Model, view: View, i: int, j: int, side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States in cells with data, the drift there, and its speed in the plane in standard deviations per time."""
-    states, occupied = view.plane(i, j, side)
-    states = states[occupied]
-    f = model.drift(states)
-    return states, f, np.linalg.norm((f / model.coordinates.size)[:, [i, j]], axis=-1)

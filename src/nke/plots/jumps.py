@@ -4,24 +4,27 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import norm
 
 from nke.data import Trajectories
 from nke.mixtures import GaussianMixture
 from nke.model import Model, as_model
 from nke.plots.curve import learned_curve
+from nke.plots.numbers import JumpSizes, RatePlane
+from nke.plots.numbers.jump_size import size_density
 from nke.plots.style import (
     LEARNED,
     RECORDED,
     Axes,
     AxesArray,
     Canvas,
+    clipped,
     grid,
     legend_beside,
     one_word,
     outline,
     panels,
     per_time,
+    plain,
     shown,
     with_unit,
 )
@@ -75,15 +78,14 @@ def _colours(
 ) -> AxesArray:
     """Draws side × side cells in every plane of two coordinates, where there is data."""
     axes, pairs = pair_axes(model, figure)
-    planes = [view.plane(i, j, side) for i, j in pairs]
-    rates = [np.where(occupied, model.jump_rate(states), np.nan) for states, occupied in planes]
-    top = max(float(np.nanmax(rate)) for rate in rates)
+    planes = [RatePlane.of(model, view, i, j, side) for i, j in pairs]
+    top = max(float(np.nanmax(plane.rate)) for plane in planes)
     drawn = None
-    for axis, (i, j), (states, occupied), rate in zip(axes.flat, pairs, planes, rates, strict=True):
+    for axis, (i, j), (states, rate) in zip(axes.flat, pairs, planes, strict=True):
         view.backdrop(axis, i, j)
         drawn = axis.pcolormesh(states[0, :, i], states[:, 0, j], rate, vmin=0, vmax=top, cmap="viridis")
         if truth is not None:
-            _contours(axis, states, occupied, np.asarray(truth.jump_rate(states)), i, j)
+            _contours(axis, states, np.isfinite(rate), np.asarray(truth.jump_rate(states)), i, j)
     axes[0, 0].figure.colorbar(drawn, ax=axes, shrink=0.8).set_label(name)
     axes[0, 0].figure.suptitle(title(model, "jump rate" if truth is None else "jump rate (lines: truth)"))
     return axes
@@ -129,17 +131,22 @@ def jump_law(
     """
     model = as_model(model)
     view = View.of(model, data)
-    law, around = model.jump_law(view.centre), model.jump_law(view.states[:30])
     axes = panels(figure, len(shown(model)))
-    for i, axis in zip(shown(model), axes.flat, strict=False):
-        if not np.asarray(around.covariances)[..., i, i].any():
-            axis.text(0.5, 0.5, f"{model.names[i]} does not jump", ha="center", transform=axis.transAxes, color="0.4")
-        size = _sizes(around, i, least=0.25 * float(model.coordinates.size[i]))
-        axis.plot(size, _density(around, i, size).T, color=LEARNED, alpha=0.2, linewidth=0.8)
-        axis.plot(size, _density(law, i, size), color=LEARNED, linewidth=2, label="model")
+    for i, axis, found in zip(shown(model), axes.flat, JumpSizes.of(model, view), strict=False):
+        if not found.jumps:
+            axis.text(
+                0.5,
+                0.5,
+                f"{plain(clipped(model.names[i]))} does not jump",
+                ha="center",
+                transform=axis.transAxes,
+                color="0.4",
+            )
+        axis.plot(found.size, found.around.T, color=LEARNED, alpha=0.2, linewidth=0.8)
+        axis.plot(found.size, found.middle, color=LEARNED, linewidth=2, label="model")
         if truth is not None:
-            _truth(axis, truth.jump_law(view.centre), i, size)
-        name, unit = model.names[i], model.units[i]
+            _truth(axis, truth.jump_law(view.centre), i, found.size)
+        name, unit = clipped(model.names[i]), model.units[i]
         axis.set(xlabel=with_unit(f"jump of {name}", unit), ylim=(0, None))
         axis.set_ylabel("probability density" + (f" [1/{one_word(unit)}]" if unit else ""))
         outline(axis)
@@ -150,20 +157,6 @@ def jump_law(
 
 def _truth(axis: Axes, law: GaussianMixture, i: int, size: Float[np.ndarray, " n"]) -> None:
     if np.asarray(law.covariances)[..., i, i].any():
-        axis.plot(size, _density(law, i, size), "--", color=RECORDED, label="truth")
+        axis.plot(size, size_density(law, i, size), "--", color=RECORDED, label="truth")
     else:
         axis.axvline(0, linestyle="--", color=RECORDED, label="truth (no jump)")
-
-
-def _sizes(law: GaussianMixture, i: int, least: float) -> Float[np.ndarray, " n"]:
-    """A range that holds the law with its tails; components of little weight do not widen it."""
-    means, variances = np.asarray(law.means)[..., i], np.asarray(law.covariances)[..., i, i]
-    reach = (np.abs(means) + 3.5 * np.sqrt(variances))[np.asarray(law.weights) > 0.02].max()
-    return np.linspace(-max(reach, least), max(reach, least), 1001)
-
-
-def _density(law: GaussianMixture, i: int, size: Float[np.ndarray, " n"]) -> Float[np.ndarray, "*batch n"]:
-    means, variances = np.asarray(law.means)[..., i], np.asarray(law.covariances)[..., i, i]
-    deviation = np.sqrt(np.where(variances > 0, variances, np.nan))[..., None]
-    parts = norm.pdf(size, means[..., None], deviation)
-    return np.einsum("...k,...kn->...n", np.asarray(law.weights), np.nan_to_num(parts))

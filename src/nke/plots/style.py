@@ -1,5 +1,6 @@
 """Figures, colours and labels that all plots share."""
 
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ Axes = Any
 Canvas = Any  # Figure or SubFigure
 AxesArray = np.ndarray
 
+MOST_LETTERS = 20  # of a name on an axis
 RECORDED, LEARNED, FAINT = "black", "tab:orange", "0.85"
 
 
@@ -40,12 +42,33 @@ def panels(figure: Canvas | None, count: int) -> AxesArray:
 
 def label(model: Model, coordinate: int) -> str:
     """Name and unit of a coordinate."""
-    return with_unit(model.names[coordinate], model.units[coordinate])
+    return with_unit(clipped(model.names[coordinate]), clipped(model.units[coordinate]))
 
 
 def with_unit(name: str, unit: str) -> str:
     """A name with its unit in brackets, if it has one."""
-    return f"{name} [{unit}]" if unit else name
+    return plain(f"{name} [{unit}]" if unit else name)
+
+
+def clipped(words: str) -> str:
+    """Words that fit beside an axis: with an ellipsis where they are too long, without characters for control.
+
+    Example:
+        >>> nke.plots.style.clipped("a name that is much too long")
+        'a name that is much…'
+    """
+    shown = "".join(" " if unicodedata.category(c) == "Cc" else c for c in words)
+    return shown if len(shown) <= MOST_LETTERS else shown[: MOST_LETTERS - 1].rstrip() + "…"
+
+
+def plain(words: str) -> str:
+    r"""Text that Matplotlib shows as it is: a dollar would begin a formula.
+
+    Example:
+        >>> print(nke.plots.style.plain("a $ or two $"))
+        a \$ or two \$
+    """
+    return words.replace("$", r"\$")
 
 
 def time_label(model: Model) -> str:
