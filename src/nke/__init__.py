@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 _HOME = {
     "NkeError": "nke.errors",
+    "cache": "nke.caching",
     "Coordinates": "nke.data",
     "Trajectories": "nke.data",
     "transforms": "nke.data",
@@ -56,6 +57,7 @@ __all__ = [
     "Strang",
     "Trajectories",
     "baselines",
+    "cache",
     "diagnose",
     "errors",
     "evaluate",
@@ -76,6 +78,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from nke import baselines, errors, evaluation, files, mixtures, operators, plots, systems
+    from nke.caching import cache
     from nke.data import Coordinates, Trajectories, transforms
     from nke.errors import NkeError
     from nke.evaluation import Diagnosis, Evaluation, diagnose, evaluate, oracle_floor, recovery
