@@ -1,6 +1,6 @@
 """Array types and the small linear algebra that every layer uses."""
 
-from nke.arrays.compiled import compiled
+from nke.arrays.compilation import compiled
 from nke.arrays.linear_algebra import (
     cholesky,
     inverse,
