@@ -12,8 +12,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # XLA's newer emitters take most of the time of compiling a program of many small fusions, as those here are; the
-# older ones, and LLVM at its first level, give programs that run as fast (docs/design.md).
-QUICK = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
+# older ones give programs that run as fast (docs/design.md).
+QUICK = {"xla_cpu_use_fusion_emitters": False}
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -44,7 +44,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @cache
-def _options() -> dict[str, bool | int] | None:
+def _options() -> dict[str, bool] | None:
     """Options of the compiler; none for other processors, and for a version of XLA that does not know them."""
     if jax.default_backend() != "cpu":
         return None

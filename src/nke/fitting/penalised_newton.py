@@ -167,14 +167,11 @@ class PenalisedNewton:
         evidence = laplace_evidence(at, now, count) - self.dropping
         # All blocks together; where that gains nothing, one after the other.
         parts = [np.ones(len(moved), bool), *(np.isin(np.arange(len(moved)), block) for block in at.blocks)]
-        # Most steps go all the way; where one does not, its derivatives are not worth their time, except over so few
-        # transitions that the program without them takes longer to compile.
-        dear = count > BATCH or at.linear is not None
         for tried, (part, halving) in enumerate(product(parts, range(self.halvings))):
             values = np.where(dropped, 0.0, at.vector.values + np.where(part, moved, 0.0) / 2**halving)
             trial = replace(goal, vector=goal.vector.at(values))
-            if dear and tried > 0 and not log_likelihood(objective, trial, data) - trial.penalty(values) > least:
-                continue
+            if tried > 0 and not log_likelihood(objective, trial, data) - trial.penalty(values) > least:
+                continue  # most steps go all the way; where one does not, its derivatives are not worth their time
             new = sums(objective, trial, data)
             gained = new.value - trial.penalty(values) - least
             if new.finite and gained > 0 and laplace_evidence(trial, new, count) > evidence:
