@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 _HOME = {
     "NkeError": "nke.errors",
+    "cache": "nke.caching",
     "Coordinates": "nke.data",
     "Trajectories": "nke.data",
     "transforms": "nke.data",
@@ -59,6 +60,7 @@ __all__ = [
     "Strang",
     "Trajectories",
     "baselines",
+    "cache",
     "diagnose",
     "errors",
     "evaluate",
@@ -80,6 +82,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from nke import baselines, errors, evaluation, files, mixtures, operators, plots, systems
+    from nke.caching import cache
     from nke.data import Coordinates, Trajectories, transforms
     from nke.errors import NkeError
     from nke.evaluation import Diagnosis, Evaluation, diagnose, evaluate, oracle_floor, recovery

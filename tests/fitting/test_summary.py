@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import nke
+from nke.fitting.summary import SAVED
 
 
 def test_a_polynomial_law(linear_fit):
@@ -77,3 +78,15 @@ def test_without_private_words(linear_fit, jump_fit, network_fit):
     for result in (linear_fit, jump_fit, network_fit):
         for words in ("left over", "runs away", "finite numbers", "of itself", "asks for"):
             assert words not in result.summary(verbose=True)
+
+
+def test_long_compilation_is_told_with_what_saves_it(linear_fit):
+    slow = replace(linear_fit, timings={**linear_fit.timings, SAVED: 12.3})
+    assert "nke.cache() before the fit saves" not in linear_fit.summary()
+    for verbose in (False, True):
+        text = slow.summary(verbose=verbose)
+        assert text.splitlines()[-1].split(maxsplit=1) == [
+            "compilation",
+            "12 s, which nke.cache() before the fit saves the next time",
+        ]
+        assert SAVED not in text

@@ -1,5 +1,6 @@
 """Array types and the small linear algebra that every layer uses."""
 
+from nke.arrays.compilation import compiled
 from nke.arrays.linear_algebra import (
     cholesky,
     inverse,
@@ -16,6 +17,7 @@ __all__ = [
     "Array",
     "as_numbers",
     "cholesky",
+    "compiled",
     "inverse",
     "inverse_lower",
     "log_normal_density",

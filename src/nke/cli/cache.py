@@ -1,7 +1,8 @@
 """The persistent compilation cache: the second run of a command need not compile again."""
 
 import os
-from pathlib import Path
+
+from nke.caching import LEAST_SECONDS, default_folder
 
 
 def use_compilation_cache() -> None:
@@ -12,6 +13,5 @@ def use_compilation_cache() -> None:
     told = os.environ.get("NKE_CACHE", "")
     if told.lower() in ("off", "0", "no", "false"):
         return
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", told or str(home / "nke" / "jax"))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", told or str(default_folder()))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", str(LEAST_SECONDS))

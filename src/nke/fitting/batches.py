@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from nke.arrays import Array as AnyArray
 from nke.data import Coordinates, Transitions
 
 
@@ -27,6 +28,23 @@ class Steps(NamedTuple):
     x: Float[Array, "t d"]
     displacement: Float[Array, "t d"]
     step: Float[Array, " t"]
+
+    def take(self, chosen: Int[np.ndarray, " n"] | Bool[np.ndarray, " t"]) -> "Steps":
+        """Takes some of the transitions, by NumPy: each number of them would need programs of its own.
+
+        Args:
+            chosen: Their indices, or a mask.
+
+        Returns:
+            These transitions.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> steps = nke.fitting.Steps(jnp.zeros((5, 2)), jnp.ones((5, 2)), jnp.full(5, 0.1))
+            >>> steps.take(np.array([0, 3])).step.shape
+            (2,)
+        """
+        return Steps(*(jnp.asarray(np.asarray(a)[chosen]) for a in self))
 
 
 class Blocks(NamedTuple):
@@ -73,7 +91,7 @@ class Blocks(NamedTuple):
         index = (self.blocks * uniform**self.skew).astype(jnp.int32)
         return jnp.minimum(index, self.blocks - 1), self.skew * uniform ** (self.skew - 1)
 
-    def evaluated(self) -> tuple[Int[Array, " n"], Float[Array, " n"]]:
+    def evaluated(self) -> tuple[Int[AnyArray, " n"], Float[AnyArray, " n"]]:
         """Chooses the blocks that an evaluation looks at, the same for any parameters.
 
         Returns:
@@ -87,7 +105,7 @@ class Blocks(NamedTuple):
         """
         most = max(1, self.most_evaluated // self.particles)
         if self.blocks <= most:
-            return jnp.arange(self.blocks), jnp.ones(self.blocks)
+            return np.arange(self.blocks), np.ones(self.blocks, np.float32)
         return self.draw((jnp.arange(most) + 0.5) / most)
 
 
@@ -113,11 +131,11 @@ class TrainingData(NamedTuple):
         """
         count = self.training.blocks
         chosen = np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(int)
-        return Steps(*(a[chosen] for a in self.training.arrays))
+        return self.training.arrays.take(chosen)
 
     def held_out_steps(self) -> Steps:
         """Takes the held-out transitions that losses are computed on."""
-        return Steps(*(a[self.held_out.evaluated()[0]] for a in self.held_out.arrays))
+        return self.held_out.arrays.take(np.asarray(self.held_out.evaluated()[0]))
 
 
 def transition_blocks(
@@ -164,7 +182,8 @@ def motion_size(displacement: Float[np.ndarray, "t d"], step: Float[np.ndarray, 
 
 def float32(a: np.ndarray) -> Float[Array, "..."]:
     """Brings an array to the precision of training."""
-    return jnp.asarray(a, jnp.float32)
+    with np.errstate(over="ignore"):
+        return jnp.asarray(np.asarray(a, np.float32))  # cast before, which needs no program
 
 
 def _largest_first(size: Float[np.ndarray, " t"]) -> Int[np.ndarray, " t"]:

@@ -116,8 +116,7 @@ class Problem:
 
     def only_valid(self, steps: Steps) -> Steps:
         """Takes the transitions within the validity of a discrete model."""
-        valid = self.valid(steps)
-        return Steps(*(a[valid] for a in steps))
+        return steps.take(self.valid(steps))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """From a law to the result: unused jump components are dropped, step and jumps checked, the score taken."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from nke.arrays import compiled
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.fitting.batches import float32, some_transitions
 from nke.fitting.candidate import LawFit, Problem
@@ -66,9 +69,14 @@ def finish(
 def _used_components(generator: Generator, x: Float[Array, "t d"], least: float) -> list[int] | None:
     """The components of the jump law with at least such a mean share of the jumps; None if these are all."""
     network = generator.jump_network
-    share = np.asarray(jnp.mean(jax.vmap(lambda x: network(x)[1].weights)(x), axis=0))
+    share = np.asarray(_mean_shares(network, x))
     keep = [k for k in range(network.components) if share[k] > least]
     return None if len(keep) == network.components else keep
+
+
+@compiled
+def _mean_shares(network: Any, x: Float[Array, "t d"]) -> Float[Array, " k"]:
+    return jnp.mean(jax.vmap(lambda x: network(x)[1].weights)(x), axis=0)
 
 
 def _known_score(law: LawFit, model: Model, problem: Problem) -> Estimate:

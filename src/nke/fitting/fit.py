@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from nke.caching import folder_in_use
 from nke.data import Coordinates
 from nke.errors import InputTypeError
 from nke.evaluation import diagnose
@@ -22,10 +23,13 @@ from nke.fitting.method import Method
 from nke.fitting.result import FitResult
 from nke.fitting.sufficiency import require_a_law, require_finite_units
 from nke.fitting.suited_coordinates import SuitedCoordinates
+from nke.fitting.summary import SAVED
 from nke.fitting.training import FitRun
 from nke.model import DataRegion
 from nke.model.coefficients import QUANTILES
 from nke.progress import ProgressOption, progress_bar
+
+WORTH_KEEPING = 10.0  # seconds of compilation from which on the summary tells of ``nke.cache``
 
 
 def fit(
@@ -128,6 +132,8 @@ def fit(
         warnings.warn(words, UserWarning, stacklevel=2)
     result.timings["total"] = time.perf_counter() - began
     result.timings["compilation"] = compilation.seconds
+    if compilation.compiling > WORTH_KEEPING and folder_in_use() is None:
+        result.timings[SAVED] = compilation.compiling
     return result
 
 

@@ -54,12 +54,10 @@ def law_uncertainty(
         root[places] = axes * np.sqrt(np.maximum(values, 0.0))
         columns.append(root)
     moved = vector.entries(np.concatenate(columns, axis=1)).T
-    arrays = jax.vmap(vector.unravel)(jnp.asarray(moved, jnp.float32))
-    directions = {name: np.asarray(array) for name, array in named_arrays(arrays).items()}
+    directions = named_arrays(vector.unravel(moved.astype(np.float32)))
     if offset is None:
         return Uncertainty(directions)
-    shifted = vector.unravel(jnp.asarray(vector.entries(offset), jnp.float32))
-    return Uncertainty(directions, {name: np.asarray(array) for name, array in named_arrays(shifted).items()})
+    return Uncertainty(directions, named_arrays(vector.unravel(vector.entries(offset).astype(np.float32))))
 
 
 def penalised_uncertainty(

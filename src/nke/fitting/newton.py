@@ -15,7 +15,9 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
 
-from nke.fitting.batches import Steps
+from nke.arrays import Array as AnyArray
+from nke.arrays import compiled
+from nke.fitting.batches import Steps, float32
 from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.polynomial_scores import PolynomialScores
 from nke.operators import Generator, TransitionRule
@@ -39,6 +41,33 @@ class Sums(NamedTuple):
         return bool(np.isfinite(self.value)) and bool(np.isfinite(self.information).all())
 
 
+class Unravel(NamedTuple):
+    """From the entries of arrays in a row to the arrays: without programs, of which each shape would need its own.
+
+    Attributes:
+        structure: Of the tree of arrays.
+        shapes: Of the arrays.
+    """
+
+    structure: Any
+    shapes: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, tree: Any) -> "Unravel":
+        """Looks at a tree of arrays."""
+        leaves, structure = jax.tree.flatten(tree)
+        return cls(structure, tuple(np.shape(leaf) for leaf in leaves))
+
+    def __call__(self, entries: Float[AnyArray, "*n p"]) -> Any:
+        """Gives the tree; of several rows of entries that of several rows of arrays."""
+        ends, rows = np.cumsum([int(np.prod(shape)) for shape in self.shapes]), entries.shape[:-1]
+        parts = [
+            entries[..., end - int(np.prod(shape)) : end].reshape(*rows, *shape)
+            for end, shape in zip(ends, self.shapes, strict=True)
+        ]
+        return self.structure.unflatten(parts)
+
+
 @dataclass(frozen=True)
 class ParameterVector:
     """The trained arrays of a generator as one vector.
@@ -54,7 +83,7 @@ class ParameterVector:
     """
 
     fixed: Any
-    unravel: Callable[[Array], Any]
+    unravel: "Unravel"
     places: Any
     to_arrays: Float[np.ndarray, "p p"] | None
     values: Float[np.ndarray, " p"]
@@ -77,11 +106,12 @@ class ParameterVector:
             The vector, all of it active.
         """
         trained, fixed = eqx.partition(generator, mask)
-        arrays, unravel = ravel_pytree(trained)
-        places = jax.tree.map(np.asarray, unravel(jnp.arange(len(arrays), dtype=jnp.float32)))
-        matrix, entries = None if to_arrays is None else to_arrays(places), np.asarray(arrays, np.float64)
+        unravel = Unravel.of(trained)
+        entries = np.concatenate([np.zeros(0), *(np.ravel(leaf) for leaf in jax.tree.leaves(trained))])
+        places = unravel(np.arange(len(entries), dtype=np.float32))
+        matrix = None if to_arrays is None else to_arrays(places)
         values = entries if matrix is None else np.linalg.solve(matrix, entries)
-        active, direct = np.ones(len(arrays), bool), PolynomialScores.of(generator, places)
+        active, direct = np.ones(len(entries), bool), PolynomialScores.of(generator, places)
         return cls(fixed, unravel, places, matrix, values, active, direct)
 
     @property
@@ -91,7 +121,7 @@ class ParameterVector:
 
     def arrays(self) -> Any:
         """Gives the trained arrays."""
-        return self.unravel(jnp.asarray(self.entries(self.values), jnp.float32))
+        return jax.tree.map(float32, self.unravel(self.entries(self.values)))
 
     def entries(self, values: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Gives the entries of the arrays for other values of the vector, or for several side by side."""
@@ -215,7 +245,7 @@ def inverse_information(
     return scale[:, None] * np.linalg.inv(scale[:, None] * whole * scale + rounding * np.eye(len(whole))) * scale
 
 
-@eqx.filter_jit
+@compiled
 def _scores(
     rule: TransitionRule, trained: Any, fixed: Any, x: Array, displacement: Array, step: Array
 ) -> tuple[Float[Array, " t"], Float[Array, "t p"]]:

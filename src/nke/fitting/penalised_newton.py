@@ -17,6 +17,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
+from nke.arrays import compiled
 from nke.fitting.batches import Steps
 from nke.fitting.evidence import maximise_evidence, parameter_precisions, without_useless_groups
 from nke.fitting.newton import BATCH, ParameterVector, may_overflow
@@ -387,7 +388,7 @@ def log_likelihood(rule: TransitionRule, at: PenalisedParameters, data: Steps) -
     return total
 
 
-@eqx.filter_jit
+@compiled
 def _log_densities(
     rule: TransitionRule, trained: Any, fixed: Any, x: Array, displacement: Array, step: Array
 ) -> Float[Array, " t"]:
@@ -438,7 +439,7 @@ def _batches(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Iter
         yield _sums(rule, trained, vector.fixed, blocks, constants, there, *whole)
 
 
-@eqx.filter_jit
+@compiled
 def _sums(
     rule: TransitionRule,
     trained: Any,

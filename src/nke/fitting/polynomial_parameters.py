@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from nke.arrays import compiled
 from nke.data import Coordinates, Trajectories
 from nke.data.transforms import Periodic
+from nke.fitting.batches import float32
 from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term, coefficient_unit, trigonometric
 from nke.fitting.newton import ParameterVector, inverse_information
 from nke.operators import Generator, monomial_variables, monomials, trainable
@@ -218,10 +220,10 @@ class _NoiseAndJumps:
         self, parameters: PolynomialParameters, covariance: Float[np.ndarray, "n n"], coordinates: Coordinates
     ):
         vector, self._to = parameters.vector, coordinates
-        zero = jnp.asarray(coordinates.to(np.zeros(coordinates.dimension)), jnp.float32)
+        zero = float32(coordinates.to(np.zeros(coordinates.dimension)))
         middle = vector.entries(vector.values)
         root = vector.entries(np.eye(len(vector.values))[:, vector.active]) @ np.linalg.cholesky(covariance)
-        points = jnp.asarray(middle + np.concatenate([0 * root[:, :1], root, -root], axis=1).T, jnp.float32)
+        points = float32(middle + np.concatenate([0 * root[:, :1], root, -root], axis=1).T)
         found = [np.asarray(a, np.float64) for a in _quantities(vector.unravel, vector.fixed, zero, points)]
         count = root.shape[1]
         self._value = [a[0] for a in found]
@@ -246,7 +248,7 @@ class _NoiseAndJumps:
         return JumpLaw(float(rate / self._to.time_unit), float(rate_error / self._to.time_unit), components)
 
 
-@eqx.filter_jit
+@compiled
 def _quantities(
     unravel: Callable[[Array], Any], fixed: Any, zero: Float[Array, " d"], points: Float[Array, "n p"]
 ) -> list[Array]:

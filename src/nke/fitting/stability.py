@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from nke.arrays import compiled
 from nke.fitting.batches import float32
 from nke.fitting.initial_moments import TransitionSample
 from nke.fitting.rules import SelectionRules
@@ -99,7 +100,7 @@ def runs_away(generator: Generator, x: Float[np.ndarray, "t d"], step: float, ru
     return not bool(_returns(generator, starts, short, centre, extent, most, count))
 
 
-@eqx.filter_jit
+@compiled
 def _returns(
     generator: Generator,
     x: Float[Array, "n d"],
@@ -132,7 +133,7 @@ def _returns(
     return jax.lax.scan(advance, (x, jnp.asarray(True)), length=count)[0][1]
 
 
-@eqx.filter_jit
+@compiled
 def _stays(
     generator: Generator,
     noise: Noise,

@@ -13,6 +13,7 @@ from nke.model.words import Row, column_rows, jump_rows, noise_rows, shift_rows,
 if TYPE_CHECKING:
     from nke.fitting.result import FitResult
 
+SAVED = "saved by nke.cache"  # name of a timing
 TOPIC, TEXT = 14, 66  # columns of a line, which fits a terminal of 80
 NOISE_IN_WORDS = {
     "constant": "noise the same in every state",
@@ -39,6 +40,9 @@ def summarise(result: "FitResult", verbose: bool = False) -> str:
         lines += [*_wrapped(decisions), *_wrapped(_training(result))]
     elif result.form is not None:
         lines += _wrapped([("decided", _briefly(result))])
+    if SAVED in result.timings:
+        words = f"{result.timings[SAVED]:.0f} s, which nke.cache() before the fit saves the next time"
+        lines += _wrapped([("compilation", words)])
     return "\n".join(lines)
 
 
@@ -127,7 +131,7 @@ def _training(result: "FitResult") -> Iterator[Row]:
         loss = curve.held_out[max(curve.best, 0)]
         steps = f"{curve.steps[-1]} steps, {kept}, held-out loss {loss:.4g}, {curve.seconds:.1f} s"
         yield "training", f"{name}: {steps}"
-    rest = [(name, s) for name, s in result.timings.items() if name != "total" and name not in result.history]
+    rest = [(name, s) for name, s in result.timings.items() if name not in ("total", SAVED, *result.history)]
     if result.timings:
         parts = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in rest)
         yield "time", f"{result.timings.get('total', 0.0):.1f} s in total: {parts}"

@@ -90,7 +90,7 @@ class Trainer:
             >>> bool(trainer.key() == trainer.key())  # another one each time
             False
         """
-        self._key, key = jax.random.split(self._key)
+        self._key, key = _two(self._key)
         return key
 
     def train(
@@ -200,3 +200,10 @@ def default_schedule(dimension: int, transitions: int, rules: SelectionRules) ->
         patience=rules.patience,
         particles=1024,
     )
+
+
+@jax.jit
+def _two(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray]:
+    """Two keys from one, in one program."""
+    first, second = jax.random.split(key)
+    return first, second

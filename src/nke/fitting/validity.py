@@ -2,14 +2,16 @@
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
+from nke.arrays import compiled
 from nke.data import Transitions
 from nke.fitting.batches import float32
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
 from nke.model import Model
 from nke.model.batched import step_changes
+from nke.operators import Generator
 
 
 def step_decision(model: Model, part: Transitions, rules: SelectionRules) -> Decision:
@@ -97,6 +99,11 @@ def noise_decision(model: Model, part: Transitions, rules: SelectionRules) -> De
     )
 
 
+@compiled
+def _sizes_over_noise(generator: Generator, x: Float[Array, "t d"]) -> Float[Array, "t k"]:
+    return jax.vmap(lambda x: generator.jump_network.size_over_noise(generator.visible(x)))(x)
+
+
 def _range_of(names: tuple[str, ...], x: Float[np.ndarray, "n d"]) -> str:
     """Where most of some states lie, coordinate by coordinate."""
     low, high = np.quantile(x, [0.1, 0.9], axis=0)
@@ -117,8 +124,8 @@ def jump_decisions(model: Model, part: Transitions, rules: SelectionRules) -> li
     rate = model.jump_rate(part.x)
     low, middle, high = (float(q) for q in np.quantile(rate, [0.05, 0.5, 0.95]))
     expected = float((rate * part.step).mean())
-    network, states = model.generator.jump_network, model.generator.visible(float32(model.coordinates.to(part.x)))
-    size = np.sqrt(np.mean(np.asarray(jax.vmap(network.size_over_noise)(states)) ** 2, axis=0))
+    network, states = model.generator.jump_network, float32(model.coordinates.to(part.x))
+    size = np.sqrt(np.mean(np.asarray(_sizes_over_noise(model.generator, states)) ** 2, axis=0))
     many, small = "", ""
     if expected > rules.many_jumps:
         many = (

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from nke.arrays import compiled
 from nke.mixtures import GaussianMixture
 from nke.operators import Generator, TransitionRule
 
@@ -32,39 +33,39 @@ def in_blocks(
     for start in range(0, max(count, 1), size):
         rows = min(size, count - start)
         block = [np.resize(a[start : start + rows], (size, *a.shape[1:])).astype(np.float32) for a in arrays]
-        result = jax.tree.map(lambda leaf, n=rows: np.asarray(leaf[:n], np.float64), function(*block))
+        result = jax.tree.map(lambda leaf, n=rows: np.asarray(leaf)[:n].astype(np.float64), function(*block))
         pieces.append(result)
         advance(rows)
     return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)
 
 
-@eqx.filter_jit
+@compiled
 def drift(generator: Generator, z: Float[Array, "n d"]) -> Float[Array, "n d"]:
     """The drift at each state."""
     return jax.vmap(generator.advection.drift)(z)
 
 
-@eqx.filter_jit
+@compiled
 def diffusion(generator: Generator, z: Float[Array, "n d"]) -> Float[Array, "n d d"]:
     """The diffusion tensor at each state."""
     return jax.vmap(generator.diffusion.tensor)(z)
 
 
-@eqx.filter_jit
+@compiled
 def jump_rate(generator: Generator, z: Float[Array, "n d"]) -> Float[Array, " n"]:
     """The jump rate at each state, of a generator that has jumps."""
     assert generator.jump is not None
     return jax.vmap(generator.jump.intensity)(z)
 
 
-@eqx.filter_jit
+@compiled
 def jump_law(generator: Generator, z: Float[Array, "n d"]) -> GaussianMixture:
     """The law of one jump at each state, of a generator that has jumps."""
     assert generator.jump is not None
     return jax.vmap(generator.jump.law)(z)
 
 
-@eqx.filter_jit
+@compiled
 def displacement(
     rule: TransitionRule, generator: Generator, z: Float[Array, "n d"], step: Float[Array, " n"]
 ) -> GaussianMixture:
@@ -72,7 +73,7 @@ def displacement(
     return jax.vmap(lambda z, step: rule.displacement(generator, z, step))(z, step)
 
 
-@eqx.filter_jit
+@compiled
 def log_prob(
     rule: TransitionRule,
     generator: Generator,
@@ -84,7 +85,7 @@ def log_prob(
     return jax.vmap(lambda z, moved, step: rule.log_prob(generator, z, moved, step))(z, moved, step)
 
 
-@eqx.filter_jit
+@eqx.filter_jit  # also within other programs
 def relative_changes(
     generator: Generator, z: Float[Array, "n d"], step: Float[Array, " #n"], key: PRNGKeyArray
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
@@ -99,7 +100,7 @@ def relative_changes(
     return jax.vmap(change)(z, jnp.broadcast_to(step, z.shape[:1]), jax.random.normal(key, z.shape))
 
 
-@eqx.filter_jit
+@compiled
 def step_changes(
     generator: Generator, z: Float[Array, "n d"], step: Float[Array, " n"]
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:

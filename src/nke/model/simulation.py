@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
+from nke.arrays import compiled
 from nke.model.batched import relative_changes
 from nke.operators import Generator, Noise, Splitting
 from nke.progress import Progress, silent
@@ -99,7 +100,7 @@ def _in_parts(
     return jax.lax.fori_loop(0, count, substep, z)
 
 
-@eqx.filter_jit
+@compiled
 def sample_steps(
     generator: Generator,
     splitting: Splitting,

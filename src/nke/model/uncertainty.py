@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from nke.arrays import Array as AnyArray
+from nke.arrays import compiled
 from nke.mixtures import GaussianMixture
 from nke.model.batched import in_blocks
 from nke.operators import Generator, SeenStates, SmoothFactor, SmoothFunction
@@ -118,7 +119,7 @@ def with_arrays(generator: Generator, arrays: Mapping[str, Any]) -> Generator:
     return structure.unflatten([arrays.get(name, leaf) for name, (_, leaf) in zip(names, leaves, strict=True)])
 
 
-@eqx.filter_jit
+@compiled
 def _moved(generator: Generator, directions: dict[str, Array], z: Float[Array, "n d"], what: tuple[str, ...]) -> Moved:
     here = named_arrays(generator)
     start = {name: here[name] for name in directions}

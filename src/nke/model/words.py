@@ -212,12 +212,17 @@ def _volatility(found: Coefficients, i: int, error: float) -> str:
         days = DAYS_A_YEAR.get(time)
         year = "" if days is None else f" ({figure(share * np.sqrt(days))} % a year)"
         return f"{figure(share)}{_error(error * share)} % of {name} per √{spoken(time) or 'time'}{year}"
-    rows = np.flatnonzero(found.along == i) if (found.along == i).any() else np.arange(len(volatility))
-    states, volatility = found.states[rows, i], volatility[rows]
+    # Along the coordinate with which it changes most; its own where that is one of them.
+    spans = {
+        j: np.ptp(volatility[found.along == j]) for j in sorted({*found.along.tolist()} - {-1}, key=lambda j: j != i)
+    }
+    along = max(spans, key=lambda j: spans[j]) if spans else i
+    rows = np.flatnonzero(found.along == along) if spans else np.arange(len(volatility))
+    states, volatility, by = found.states[rows, along], volatility[rows], found.names[along]
     if not ((np.diff(volatility) > 0).all() or (np.diff(volatility) < 0).all()):
         return f"between {figure(volatility.min())} and {figure(volatility.max())} {unit}, depends on the state"
-    words = f"{figure(volatility[0])} at {name} {figure(states[0])}, {figure(volatility[-1])} at {figure(states[-1])}"
-    if (states > 0).all():
+    words = f"{figure(volatility[0])} at {by} {figure(states[0])}, {figure(volatility[-1])} at {figure(states[-1])}"
+    if along == i and (states > 0).all():
         shares = 100 * volatility / states
         return f"{words} {unit} ({figure(shares[0])} % and {figure(shares[-1])} % of it)"
     return f"{words} {unit}"

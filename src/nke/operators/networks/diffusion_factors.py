@@ -268,7 +268,7 @@ class ConstantFactor(eqx.Module):
         key: PRNGKeyArray,
     ):
         r = len(start)
-        self.raw = jnp.zeros(r * (r + 1) // 2)
+        self.raw = jnp.asarray(np.zeros(r * (r + 1) // 2, np.float32))
         self.start = Fixed(jnp.asarray(start))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:

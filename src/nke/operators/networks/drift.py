@@ -80,11 +80,14 @@ class DriftNetwork(eqx.Module):
             >>> drift.starting_from(jnp.array([0.5]), jnp.array([[-1.0]]))(jnp.array([3.0])).tolist()  # 0.5 − x
             [-2.5]
         """
-        scale = self.scale.value
+        scale = np.asarray(self.scale.value)
         return eqx.tree_at(
             lambda drift: (drift.body.skip.weight, drift.body.skip.bias),
             self,
-            (jnp.asarray(slopes, scale.dtype) / scale[:, None], jnp.asarray(constant, scale.dtype) / scale),
+            tuple(
+                jnp.asarray(np.asarray(a, scale.dtype) / per)
+                for a, per in ((slopes, scale[:, None]), (constant, scale))
+            ),
         )
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " r"]:

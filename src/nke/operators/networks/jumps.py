@@ -219,9 +219,9 @@ class JumpNetwork(eqx.Module):
         seen = (inputs or d) if depth else 0
         outputs = 1 + components * (1 + state_dependent_shapes * (d + entries))
         self.mlp = zero_headed_mlp(seen, outputs, width, depth, key)
-        spread = 0.0 if components == 1 else 1.0
-        self.means = spread * jax.random.normal(mean_key, (components, d))
-        self.factors = jnp.zeros((components, entries))
+        nothing = np.zeros((components, d), np.float32)
+        self.means = jnp.asarray(nothing) if components == 1 else jax.random.normal(mean_key, (components, d))
+        self.factors = jnp.asarray(np.zeros((components, entries), np.float32))
         self.scale = Fixed(jnp.asarray(scale))
         self.rate = Fixed(jnp.asarray(rate, jnp.float32))
         self.whiten = Fixed(jnp.linalg.inv(noise))
@@ -288,10 +288,11 @@ class JumpNetwork(eqx.Module):
             >>> float(smooth(jnp.zeros(1))[0])  # the rate
             2.0
         """
-        constants = self._constants
+        constants = np.array(self._constants)
         if not isinstance(self.mlp, SmoothFunction):  # whose rate is no exponential
-            constants = constants.at[0].set(jnp.log(positive(constants[0])))
-        weights = jnp.zeros((len(constants), basis.size)).at[:, 0].set(constants)
+            constants[0] = np.log(positive(jnp.asarray(constants[0])))
+        weights = np.zeros((len(constants), basis.size), np.float32)
+        weights[:, 0] = constants
         return eqx.tree_at(lambda network: network.mlp, self, SmoothFunction(basis, weights, used))
 
     def prune(self, keep: list[int]) -> "JumpNetwork":

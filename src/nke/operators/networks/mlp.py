@@ -1,5 +1,7 @@
 """Multilayer perceptrons as all networks here use them."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -33,8 +35,19 @@ def identity(x: Array) -> Array:
 
 def zero_headed_mlp(inputs: int, outputs: int, width: int, depth: int, key: PRNGKeyArray) -> eqx.nn.MLP:
     """A SiLU network whose last layer starts at zero."""
-    mlp = eqx.nn.MLP(inputs, outputs, width, depth, silu, identity, key=key)
-    return eqx.tree_at(lambda m: m.layers[-1], mlp, jax.tree.map(jnp.zeros_like, mlp.layers[-1]))
+    # Without a hidden layer nothing is random: each shape of random numbers needs a program of its own.
+    made = partial(eqx.nn.MLP, inputs, outputs, width, depth, silu, identity, key=key)
+    return eqx.tree_at(
+        lambda m: m.layers[-1],
+        made() if depth else eqx.filter_eval_shape(made),
+        zero_linear(width if depth else inputs, outputs, key),
+    )
+
+
+def zero_linear(inputs: int, outputs: int, key: PRNGKeyArray) -> eqx.nn.Linear:
+    """A linear layer of zeros."""
+    layer = eqx.filter_eval_shape(eqx.nn.Linear, inputs, outputs, key=key)
+    return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), layer)
 
 
 def with_outputs(mlp: eqx.nn.MLP, rows: Int[np.ndarray, " n"]) -> eqx.nn.MLP:

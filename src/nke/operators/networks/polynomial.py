@@ -5,14 +5,12 @@ from itertools import combinations_with_replacement
 from operator import mul
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from nke.arrays import Array as AnyArray
 from nke.arrays import namespace
-from nke.operators.networks.mlp import sizes, zero_headed_mlp
+from nke.operators.networks.mlp import sizes, zero_headed_mlp, zero_linear
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -127,7 +125,7 @@ class PolynomialPlusMLP(eqx.Module):
     ):
         self.mlp = zero_headed_mlp(inputs, outputs, width, depth, key) if depth else None
         terms = len(monomial_degrees(inputs, degree, pairs))
-        self.skip = jax.tree.map(jnp.zeros_like, eqx.nn.Linear(terms, outputs, key=key))
+        self.skip = zero_linear(terms, outputs, key)
         self.degree, self.pairs = degree, pairs
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " n"]:

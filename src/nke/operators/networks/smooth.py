@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from nke.arrays import Array as AnyArray
-from nke.arrays import tril_matrix
+from nke.arrays import compiled, tril_matrix
 from nke.operators.configuration import Configuration
 from nke.operators.networks.diffusion_factors import FACTORS
 from nke.operators.networks.drift import DRIFTS
@@ -182,9 +182,9 @@ class SmoothFunction(eqx.Module):
         used = np.ones(weights.shape, bool) if used is None else used
         rows, columns = np.nonzero(used)
         self.basis, self.limits = basis, limits
-        self.weights = jnp.asarray(weights, jnp.float32)[rows, columns]
-        self.columns = jnp.asarray(columns, jnp.int32)
-        self.rows = Fixed(jnp.asarray(rows == np.arange(len(weights))[:, None], jnp.float32))
+        self.weights = jnp.asarray(np.asarray(weights, np.float32)[rows, columns])
+        self.columns = jnp.asarray(columns.astype(np.int32))
+        self.rows = Fixed(jnp.asarray((rows == np.arange(len(weights))[:, None]).astype(np.float32)))
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " o"]:
         """The values at one state."""
@@ -208,7 +208,7 @@ class SmoothFunction(eqx.Module):
             >>> line.within(np.array([[0.0], [1.0]]))(jnp.array([5.0])).tolist()
             [2.0]
         """
-        values = np.asarray(jax.vmap(self)(jnp.asarray(x, jnp.float32)), np.float64)
+        values = np.asarray(_values(self, jnp.asarray(np.asarray(x, np.float32))), np.float64)
         return SmoothFunction(self.basis, self.table, self.used, limits_of(values))
 
     def unlimited(self) -> "SmoothFunction":
@@ -242,7 +242,7 @@ class SmoothFunction(eqx.Module):
             [[1.0, 0.0, 1.0]]
         """
         table = np.zeros((len(self.rows.value), self.basis.size))
-        table[np.argmax(self.rows.value, axis=0), self.columns] = self.weights
+        table[self._places] = self.weights
         return table
 
     @property
@@ -256,8 +256,13 @@ class SmoothFunction(eqx.Module):
             np.int64(3)
         """
         used = np.zeros((len(self.rows.value), self.basis.size), bool)
-        used[np.argmax(self.rows.value, axis=0), self.columns] = True
+        used[self._places] = True
         return used
+
+    @property
+    def _places(self) -> tuple[Int[np.ndarray, " w"], Int[np.ndarray, " w"]]:
+        """Output and feature of each weight."""
+        return np.argmax(np.asarray(self.rows.value), axis=0), np.asarray(self.columns)
 
     def with_outputs(self, rows: Int[np.ndarray, " n"]) -> "SmoothFunction":
         """The function with some of its outputs.
@@ -310,6 +315,11 @@ class SmoothFunction(eqx.Module):
         basis = SmoothBasis.from_configuration(configuration, inputs)
         used = np.arange(outputs * basis.size).reshape(outputs, basis.size) < configuration["weights"]
         return cls(basis, jnp.zeros(used.shape), used, restored_limits(configuration.get("limits")))
+
+
+@compiled
+def _values(function: SmoothFunction, x: Float[Array, "n d"]) -> Float[Array, "n o"]:
+    return jax.vmap(function)(x)
 
 
 @DRIFTS.register
