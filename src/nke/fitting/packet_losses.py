@@ -137,6 +137,7 @@ class JumpClouds(NamedTuple):
         spread: Covariance of the noise of a step there.
         target: W (x' − μ̃) for every member.
         jumped: The flag χ of every member.
+        weight: Of every member, one in the mean: one over the number of packets that hold the transition.
     """
 
     centre: Float[Array, "blocks packets n"]
@@ -146,6 +147,7 @@ class JumpClouds(NamedTuple):
     spread: Float[Array, "blocks packets r r"]
     target: Float[Array, "blocks packets neighbours r"]
     jumped: Bool[Array, "blocks packets neighbours"]
+    weight: Float[Array, "blocks packets neighbours"]
 
 
 def jump_clouds(
@@ -156,6 +158,9 @@ def jump_clouds(
     A packet may be flat: particles released from one place, or a velocity that is recorded several times between two
     collisions. Its width is taken along its principal axes, nowhere less than the resolution; in these units Σ̃ + γ is
     1 plus a positive semi-definite matrix, and its Cholesky factor exists whatever γ is.
+
+    Each transition counts once in all. In the pooled cloud a particle that rests is its own neighbour, step after step,
+    so that packets hold more of those that do not jump (rarefied gas: 14.6 % jumps in packets, 15.9 % in the data).
 
     Args:
         advection: The learned drift.
@@ -168,6 +173,7 @@ def jump_clouds(
     """
     seen, start, moved = (np.asarray(a, np.float64) for a in (data.x, data.free, data.displacement))
     step, jumped = float(np.mean(np.asarray(data.step, np.float64))), np.asarray(data.jumped)
+    held = np.bincount(np.concatenate([packets.ravel() for packets in data.packets()]), minlength=len(start))
     parts = []
     for packets in data.packets():
         x = start[packets]
@@ -175,14 +181,15 @@ def jump_clouds(
         variance, axes = np.linalg.eigh(_covariance(x, x) + np.diag(resolution**2))
         unit = np.swapaxes(axes, -1, -2) / np.sqrt(variance)[..., None]
         target = landing @ np.swapaxes(unit, -1, -2)
-        parts.append((seen[packets].mean(axis=1), unit, -np.log(variance).sum(axis=-1) / 2, target, jumped[packets]))
-    centre, unit, log_unit, target, flags = map(np.stack, zip(*parts, strict=True))
+        log_unit = -np.log(variance).sum(axis=-1) / 2
+        parts.append((seen[packets].mean(axis=1), unit, log_unit, target, jumped[packets], 1 / held[packets]))
+    centre, unit, log_unit, target, flags, weight = map(np.stack, zip(*parts, strict=True))
     blocks, count, n = centre.shape
     at = jnp.asarray(centre.reshape(-1, n), data.x.dtype)
     drifted = step * evaluate(advection.drift, at).reshape(blocks, count, -1)
     spread = step * evaluate(diffusion.tensor, at).reshape(unit.shape)
     arrays = (jnp.asarray(a, data.x.dtype) for a in (centre, unit, log_unit, drifted, spread, target))
-    return JumpClouds(*arrays, jnp.asarray(flags))
+    return JumpClouds(*arrays, jnp.asarray(flags), jnp.asarray(weight / weight.mean(), data.x.dtype))
 
 
 class JumpLoss(eqx.Module):
@@ -210,7 +217,7 @@ class JumpLoss(eqx.Module):
         leave = jnp.log(-jnp.expm1(h.log_no_jump)) + data.log_unit[block]
         log_jump = leave[:, None] + jax.nn.logsumexp(landing, axis=-1)
         log_prob = jnp.where(data.jumped[block], log_jump, h.log_no_jump[:, None])
-        return -jnp.mean(log_prob) + self.smoothness * jnp.mean(jax.vmap(self._roughness(network))(centre))
+        return -jnp.mean(data.weight[block] * log_prob) + self.smoothness * jnp.mean(jax.vmap(self._roughness(network))(centre))
 
     def _roughness(self, network: MixtureDensityNetwork):
         return lambda x: jnp.sum(jax.jacfwd(network.mlp)(x) ** 2)
