@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from nke.arrays import log_normal_density, symmetrise
 from nke.operators import Advection, Diffusion, MixtureDensityNetwork
+from nke.packets import Packets
 
 EVALUATED = 1 << 14  # states at which a network is evaluated at a time: bounds the memory
 
@@ -44,9 +45,8 @@ class Particles(NamedTuple):
     members: Int[Array, "blocks packets neighbours"]
 
     def packets(self) -> Iterator[Int[np.ndarray, "packets neighbours"]]:
-        """Gives the transitions in the packets of each block in turn."""
-        for particles, members in zip(np.asarray(self.particles), np.asarray(self.members), strict=True):
-            yield particles[members]
+        """Gives the transitions in each packet, some packets at a time."""
+        return Packets(np.asarray(self.particles), np.asarray(self.members)).listed()
 
 
 def over_the_step(function: Callable, data: Particles, particles: Int[Array, " p"]) -> Float[Array, "p ..."]:
@@ -104,8 +104,8 @@ def covariance_growth(advection: Advection, data: Particles) -> CovarianceGrowth
         growth = _covariance(change, change) + 2 * symmetrise(_covariance(x, change))
         return growth - symmetrise(_covariance(x, forward[packets]) + _covariance(y, backward[packets]))
 
-    growth = np.stack([of_packets(packets) for packets in data.packets()])
-    return CovarianceGrowth(data, jnp.asarray(growth, data.free.dtype))
+    growth = np.concatenate([of_packets(packets) for packets in data.packets()])
+    return CovarianceGrowth(data, jnp.asarray(growth.reshape(*data.members.shape[:2], *growth.shape[1:]), data.x.dtype))
 
 
 def _covariance(a: Float[np.ndarray, "*c k r"], b: Float[np.ndarray, "*c k r"]) -> Float[np.ndarray, "*c r r"]:
@@ -135,9 +135,9 @@ class JumpClouds(NamedTuple):
         log_unit: log |det W|, which a density gains by it.
         drifted: Flow over a step from the centre.
         spread: Covariance of the noise of a step there.
-        target: W (x' − μ̃) for every member.
-        jumped: The flag χ of every member.
-        weight: Of every member, one in the mean: one over the number of packets that hold the transition.
+        target: W (x' − μ̃) of the members that jumped, as many as there are in any packet.
+        weight: Of each of these, 0 where there are fewer.
+        stay: Weight of the members that did not jump; all weights of a packet sum to 1 in the mean.
     """
 
     centre: Float[Array, "blocks packets n"]
@@ -145,21 +145,21 @@ class JumpClouds(NamedTuple):
     log_unit: Float[Array, "blocks packets"]
     drifted: Float[Array, "blocks packets r"]
     spread: Float[Array, "blocks packets r r"]
-    target: Float[Array, "blocks packets neighbours r"]
-    jumped: Bool[Array, "blocks packets neighbours"]
-    weight: Float[Array, "blocks packets neighbours"]
+    target: Float[Array, "blocks packets most r"]
+    weight: Float[Array, "blocks packets most"]
+    stay: Float[Array, "blocks packets"]
 
 
 def jump_clouds(
     advection: Advection, diffusion: Diffusion, data: Particles, resolution: Float[np.ndarray, " r"]
 ) -> JumpClouds:
-    """Computes packets and where their members land.
+    """Computes packets and where those of their members land that jumped.
 
     A packet may be flat: particles released from one place, or a velocity that is recorded several times between two
     collisions. Its width is taken along its principal axes, nowhere less than the resolution; in these units Σ̃ + γ is
     1 plus a positive semi-definite matrix, and its Cholesky factor exists whatever γ is.
 
-    Each transition counts once in all. In the pooled cloud a particle that rests is its own neighbour, step after step,
+    Each transition counts once in all, by a weight of one over the number of packets that hold it. In the pooled cloud a particle that rests is its own neighbour, step after step,
     so that packets hold more of those that do not jump (rarefied gas: 14.6 % jumps in packets, 15.9 % in the data).
 
     Args:
@@ -173,23 +173,29 @@ def jump_clouds(
     """
     seen, start, moved = (np.asarray(a, np.float64) for a in (data.x, data.free, data.displacement))
     step, jumped = float(np.mean(np.asarray(data.step, np.float64))), np.asarray(data.jumped)
-    held = np.bincount(np.concatenate([packets.ravel() for packets in data.packets()]), minlength=len(start))
+    every = list(data.packets())
+    most = max(1, *(int(jumped[packets].sum(axis=1).max()) for packets in every))
+    held = np.bincount(np.concatenate([packets.ravel() for packets in every]), minlength=len(start))
+    once = held.sum() / np.sum(held > 0) / np.maximum(held, 1)
     parts = []
-    for packets in data.packets():
+    for packets in every:
         x = start[packets]
-        landing = x + moved[packets] - x.mean(axis=1, keepdims=True)
+        # Those that jumped come first.
+        first = np.take_along_axis(packets, np.argsort(~jumped[packets], axis=1, kind="stable")[:, :most], axis=1)
+        landing = start[first] + moved[first] - x.mean(axis=1, keepdims=True)
         variance, axes = np.linalg.eigh(_covariance(x, x) + np.diag(resolution**2))
         unit = np.swapaxes(axes, -1, -2) / np.sqrt(variance)[..., None]
         target = landing @ np.swapaxes(unit, -1, -2)
         log_unit = -np.log(variance).sum(axis=-1) / 2
-        parts.append((seen[packets].mean(axis=1), unit, log_unit, target, jumped[packets], 1 / held[packets]))
-    centre, unit, log_unit, target, flags, weight = map(np.stack, zip(*parts, strict=True))
-    blocks, count, n = centre.shape
-    at = jnp.asarray(centre.reshape(-1, n), data.x.dtype)
-    drifted = step * evaluate(advection.drift, at).reshape(blocks, count, -1)
-    spread = step * evaluate(diffusion.tensor, at).reshape(unit.shape)
-    arrays = (jnp.asarray(a, data.x.dtype) for a in (centre, unit, log_unit, drifted, spread, target))
-    return JumpClouds(*arrays, jnp.asarray(flags), jnp.asarray(weight / weight.mean(), data.x.dtype))
+        stay = np.mean(once[packets] * ~jumped[packets], axis=1)
+        weight = once[first] * jumped[first] / packets.shape[1]
+        parts.append((seen[packets].mean(axis=1), unit, log_unit, target, weight, stay))
+    centre, unit, log_unit, target, weight, stay = map(np.concatenate, zip(*parts, strict=True))
+    at = jnp.asarray(centre, data.x.dtype)
+    drifted, spread = (step * evaluate(of, at) for of in (advection.drift, diffusion.tensor))
+    arrays = (centre, unit, log_unit, drifted, spread, target, weight, stay)
+    blocks = data.members.shape[:2]
+    return JumpClouds(*(jnp.asarray(a.reshape(*blocks, *a.shape[1:]), data.x.dtype) for a in arrays))
 
 
 class JumpLoss(eqx.Module):
@@ -216,8 +222,8 @@ class JumpLoss(eqx.Module):
         landing = log_normal_density(target - means[:, None], covariances[:, None]) + jnp.log(h.shares)[:, None]
         leave = jnp.log(-jnp.expm1(h.log_no_jump)) + data.log_unit[block]
         log_jump = leave[:, None] + jax.nn.logsumexp(landing, axis=-1)
-        log_prob = jnp.where(data.jumped[block], log_jump, h.log_no_jump[:, None])
-        return -jnp.mean(data.weight[block] * log_prob) + self.smoothness * jnp.mean(jax.vmap(self._roughness(network))(centre))
+        log_prob = data.stay[block] * h.log_no_jump + jnp.sum(data.weight[block] * log_jump, axis=-1)
+        return -jnp.mean(log_prob) + self.smoothness * jnp.mean(jax.vmap(self._roughness(network))(centre))
 
     def _roughness(self, network: MixtureDensityNetwork):
         return lambda x: jnp.sum(jax.jacfwd(network.mlp)(x) ** 2)
@@ -226,8 +232,8 @@ class JumpLoss(eqx.Module):
 def mean_square_velocity(data: Particles) -> Float[np.ndarray, " r"]:
     """Computes the mean square, over all packets, of the packet's mean velocity."""
     velocity = np.asarray(data.displacement, np.float64) / np.asarray(data.step, np.float64)[:, None]
-    squares = [np.mean(velocity[packets].mean(axis=1) ** 2, axis=0) for packets in data.packets()]
-    return np.mean(squares, axis=0)
+    means = np.concatenate([velocity[packets].mean(axis=1) for packets in data.packets()])
+    return np.mean(means**2, axis=0)
 
 
 def mean_growth(growth: CovarianceGrowth) -> Float[np.ndarray, "r r"]:

@@ -1,5 +1,6 @@
 """The paper's training on packets, one function for each step: advection, diffusion, jumps."""
 
+import math
 from dataclasses import dataclass
 
 import jax
@@ -17,6 +18,7 @@ from nke.fitting.packet_losses import (
     JumpLoss,
     Particles,
     covariance_growth,
+    evaluate,
     jump_clouds,
     linear_drift,
     mean_growth,
@@ -150,7 +152,8 @@ def train_jumps(
     deviation = np.std(np.asarray(marked[0].free, np.float64), axis=0)
     resolution = rules.resolution * np.maximum(deviation, np.asarray(network.scale.value, np.float64))
     clouds = [jump_clouds(advection, diffusion, part, resolution) for part in marked]
-    training, held_out = (Blocks(cloud, *part.particles.shape) for cloud, part in zip(clouds, marked, strict=True))
+    # Networks see a packet's centre only: what a packet costs is its jumps.
+    training, held_out = (Blocks(cloud, len(cloud.centre), math.prod(cloud.weight.shape[1:])) for cloud in clouds)
     learned = trainer.train("jumps", JumpLoss(smoothness), network, (training, held_out))
     return _prune(learned, clouds[0].centre, rules.least_component_share)
 
@@ -187,8 +190,12 @@ def _positive_factor(spread: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d
 
 def _prune(network: MixtureDensityNetwork, centres: jax.Array, least_share: float) -> MixtureDensityNetwork:
     """Drops the components that carry almost none of the jumps."""
-    h = jax.vmap(network)(centres.reshape(-1, centres.shape[-1]))
-    leaving = -jnp.expm1(h.log_no_jump)
-    share = np.asarray(leaving @ h.shares / jnp.sum(leaving))
+
+    def jumps_by_component(x):
+        h = network(x)
+        return -jnp.expm1(h.log_no_jump) * h.shares
+
+    jumps = evaluate(jumps_by_component, centres.reshape(-1, centres.shape[-1])).sum(axis=0)
+    share = jumps / jumps.sum()
     keep = [k for k in range(network.components) if share[k] > least_share]
     return network if len(keep) == network.components else network.prune(keep)
