@@ -18,7 +18,7 @@ from nke.arrays import log_normal_density, symmetrise
 from nke.operators import Advection, Diffusion, MixtureDensityNetwork
 from nke.packets import Packets
 
-EVALUATED = 1 << 14  # states at which a network is evaluated at a time: bounds the memory
+EVALUATED = 1 << 13  # states at which a network is evaluated at a time: bounds the memory
 
 
 class Particles(NamedTuple):
@@ -252,13 +252,15 @@ def evaluate(function: Callable, states: Float[Array, "t n"]) -> Float[np.ndarra
     Returns:
         Its values, in double precision.
     """
-    batches = -(-len(states) // EVALUATED)
-    # Whole batches, the last one filled up: a remainder would be compiled a second time.
-    filled = jnp.resize(states, (batches, -(-len(states) // batches), states.shape[-1]))
-    values = np.asarray(_evaluate(function, filled), np.float64)
-    return values.reshape(-1, *values.shape[2:])[: len(states)]
+    values = []
+    for first in range(0, len(states), EVALUATED):
+        some = np.asarray(states)[first : first + EVALUATED]
+        # Filled up: a remainder would be compiled a second time.
+        filled = np.pad(some, ((0, EVALUATED - len(some)), (0, 0)))
+        values.append(np.asarray(_evaluate(function, filled), np.float64)[: len(some)])
+    return np.concatenate(values)
 
 
 @eqx.filter_jit
-def _evaluate(function: Any, states: Float[Array, "b t n"]) -> Float[Array, "b t ..."]:
-    return jax.lax.map(jax.vmap(function), states)
+def _evaluate(function: Any, states: Float[Array, "t n"]) -> Float[Array, "t ..."]:
+    return jax.vmap(function)(states)

@@ -1,6 +1,5 @@
 """The paper's training on packets, one function for each step: advection, diffusion, jumps."""
 
-import math
 from dataclasses import dataclass
 
 import jax
@@ -152,8 +151,7 @@ def train_jumps(
     deviation = np.std(np.asarray(marked[0].free, np.float64), axis=0)
     resolution = rules.resolution * np.maximum(deviation, np.asarray(network.scale.value, np.float64))
     clouds = [jump_clouds(advection, diffusion, part, resolution) for part in marked]
-    # Networks see a packet's centre only: what a packet costs is its jumps.
-    training, held_out = (Blocks(cloud, len(cloud.centre), math.prod(cloud.weight.shape[1:])) for cloud in clouds)
+    training, held_out = (Blocks(cloud, *part.particles.shape) for cloud, part in zip(clouds, marked, strict=True))
     learned = trainer.train("jumps", JumpLoss(smoothness), network, (training, held_out))
     return _prune(learned, clouds[0].centre, rules.least_component_share)
 

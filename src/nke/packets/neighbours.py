@@ -1,9 +1,9 @@
 """κ_nn-nearest-neighbour packets, laid out so that every particle is evaluated once per step.
 
-Particles come in blocks (the particles of one time step, or of one packet of the pooled cloud); a
+Particles come in blocks (the particles of one time step, or those of some packets of the pooled cloud); a
 packet is κ_nn positions within its block. A loss evaluates the networks on the block's particles and
 averages the values over the packets that hold them. In the pooled cloud neighbouring packets could share particles,
-but a batch of such neighbourhoods says little of the rest of the state space, and training takes three times as long.
+but a batch of such neighbourhoods says little of the rest of the state space, and training took three times as long.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from nke.errors import InputError
 
 PACKETS_PER_TIME_STEP = 256
 PACKETS_PER_PARTICLE = 8  # that hold it, on average, in the pooled cloud
+PACKETS_PER_BLOCK = 32  # of the pooled cloud
 LISTED = 1 << 16  # members of packets that are listed at a time: bounds the memory
 
 
@@ -88,7 +89,7 @@ def build_packets(
         states: Start states of the transitions, shape (t, d).
         group: Number of the time step of each transition, shape (t,): neighbours are taken within the same time step,
             as in the paper, around 256 centres each, and time steps with fewer particles than ``neighbours`` are left
-            out. None takes neighbours in the pooled cloud of all time steps, each packet in a block of its own.
+            out. None takes neighbours in the pooled cloud of all time steps, in blocks of packets from anywhere.
         neighbours: Number of particles in a packet, κ_nn.
         rng: Generator that draws the centres.
 
@@ -129,14 +130,15 @@ def _nearest(
 
 
 def _pooled(states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Generator) -> Packets:
-    """Builds packets in the cloud of all states, each a block of its own."""
+    """Builds packets in the cloud of all states, in blocks of packets from anywhere in it."""
     if len(states) < neighbours:
         raise InputError(f"expected at least {neighbours} transitions to form a packet, but got {len(states)}")
-    count = max(1, round(PACKETS_PER_PARTICLE * len(states) / neighbours))
+    blocks = max(1, round(PACKETS_PER_PARTICLE * len(states) / neighbours / PACKETS_PER_BLOCK))
+    count = blocks * PACKETS_PER_BLOCK
     centres = rng.choice(len(states), count, replace=len(states) < count)
-    nearest = KDTree(states).query(states[centres], neighbours, workers=-1)[1].reshape(count, neighbours)
-    members = np.broadcast_to(np.arange(neighbours, dtype=np.int32), (count, 1, neighbours))
-    return Packets(nearest.astype(np.int32), members)
+    nearest = KDTree(states).query(states[centres], neighbours, workers=-1)[1]
+    members = np.arange(PACKETS_PER_BLOCK * neighbours, dtype=np.int32).reshape(PACKETS_PER_BLOCK, neighbours)
+    return Packets(nearest.astype(np.int32).reshape(blocks, -1), np.broadcast_to(members, (blocks, *members.shape)))
 
 
 def _stack(blocks: list[tuple[np.ndarray, np.ndarray]]) -> Packets:
