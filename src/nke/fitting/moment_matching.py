@@ -29,6 +29,8 @@ from nke.model import Model
 from nke.operators import FiniteTimeJump, Generator, KinematicConstraint
 from nke.packets import group_by_time
 
+SCHEDULE = Schedule(steps=1600, learning_rate=6e-3, patience=3, particles=1024)  # measured in docs/design.md
+
 
 @dataclass(frozen=True)
 class MomentMatching:
@@ -41,15 +43,15 @@ class MomentMatching:
             better; False is the paper's way, each time step apart.
         noise: Form of the diffusion: "constant", "plain" (any function of the state) or "diagonal" (likewise,
             independent between coordinates).
-        kinetic: Coordinates that are positions of others, as in ``nke.Likelihood``: they have no packets, noise or jumps
-            of their own. None takes it so where the data says it.
+        kinetic: Coordinates that are positions of others, as in ``nke.Likelihood``: only the others are learned. None
+            takes it so where the data says it.
         invariant: Coordinates on which the law does not depend: neighbours may be anywhere there.
         components: Gaussians in the finite-time jump law besides "no jump"; it needs one common step.
         smoothness: Penalty on the slope of that law.
         width: Units in each layer of the networks.
         depth: Hidden layers of the networks.
         held_out: Share of the trajectories that is held out: the best parameters on them are kept.
-        schedule: Length and speed of each of the three trainings.
+        schedule: Length and speed of each of the three trainings, which end sooner where they gain nothing.
         rules: Thresholds by which the fit decides whether there are jumps.
 
     Raises:
@@ -73,7 +75,7 @@ class MomentMatching:
     width: int = 64
     depth: int = 2
     held_out: float = 0.1
-    schedule: Schedule = field(default_factory=Schedule)
+    schedule: Schedule = field(default_factory=lambda: SCHEDULE)
     rules: SelectionRules = field(default_factory=SelectionRules, repr=False)
 
     def __post_init__(self):
@@ -132,8 +134,8 @@ class MomentMatching:
         decisions, packet_seconds = [*known, self._packets(packing), why], time.perf_counter() - clock
 
         trainer = Trainer(self.schedule, run)
-        advection = train_advection(calm, *sizes, trainer)
-        diffusion = train_diffusion(advection, calm, self.noise, *sizes, trainer)
+        advection = train_advection(calm, *sizes, self.rules, trainer)
+        diffusion = train_diffusion(advection, calm, self.noise, *sizes, self.rules, trainer)
         jump = None
         if flags[0].any():
             marked = [packing(part, flag) for part, flag in zip(parts, flags, strict=True)]

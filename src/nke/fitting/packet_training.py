@@ -1,6 +1,7 @@
 """The paper's training on packets, one function for each step: advection, diffusion, jumps."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from nke.fitting.batches import Blocks, float32
 from nke.fitting.initial_networks import FACTORS
 from nke.fitting.packet_losses import (
     AdvectionLoss,
+    CovarianceGrowth,
     DiffusionLoss,
     JumpLoss,
     Particles,
@@ -24,10 +26,12 @@ from nke.fitting.packet_losses import (
     mean_square_velocity,
 )
 from nke.fitting.rules import SelectionRules
+from nke.fitting.stochastic import Loss, losses
 from nke.fitting.training import Trainer
 from nke.operators import Advection, Diffusion, DriftNetwork, KinematicConstraint, MixtureDensityNetwork
-from nke.packets import build_packets, group_by_time
+from nke.packets import PACKETS_PER_PARTICLE, build_packets, group_by_time
 
+MOST_COMPARED = 1 << 17  # particles on which a network is compared with its start
 NOISE_FORMS = ("constant", "plain", "diagonal")  # those that need no size of the state
 
 
@@ -79,13 +83,16 @@ class Packing:
         )
 
 
-def train_advection(calm: list[Particles], width: int, depth: int, trainer: Trainer) -> Advection:
+def train_advection(
+    calm: list[Particles], width: int, depth: int, rules: SelectionRules, trainer: Trainer
+) -> Advection:
     """Learns the drift from the mean motion of packets.
 
     Args:
         calm: Packets without jumps, to train on and held out.
         width: Units of a layer.
         depth: Hidden layers.
+        rules: What the network must gain over a straight line.
         trainer: Runs the training.
 
     Returns:
@@ -95,12 +102,17 @@ def train_advection(calm: list[Particles], width: int, depth: int, trainer: Trai
     scale, inputs = float32(np.where(speed > 0, speed, 1.0)), calm[0].x.shape[1]
     network = DriftNetwork(scale, width, depth, inputs=inputs, key=trainer.key())
     network = network.starting_from(*map(float32, linear_drift(calm[0])))
-    training, held_out = (Blocks(part, *part.particles.shape) for part in calm)
-    return Advection(trainer.train("advection", AdvectionLoss(), network, (training, held_out)))
+    return Advection(_train_if_better("advection", AdvectionLoss(), network, calm, rules.round_gain_errors, trainer))
 
 
 def train_diffusion(
-    advection: Advection, calm: list[Particles], noise: str, width: int, depth: int, trainer: Trainer
+    advection: Advection,
+    calm: list[Particles],
+    noise: str,
+    width: int,
+    depth: int,
+    rules: SelectionRules,
+    trainer: Trainer,
 ) -> Diffusion:
     """Learns the diffusion from the growth of packet covariances.
 
@@ -110,6 +122,7 @@ def train_diffusion(
         noise: Form of the noise, one of ``NOISE_FORMS``.
         width: Units of a layer.
         depth: Hidden layers.
+        rules: What the network must gain over constant noise.
         trainer: Runs the training.
 
     Returns:
@@ -120,8 +133,7 @@ def train_diffusion(
     sizes, inputs = np.linalg.norm(start, axis=1), calm[0].x.shape[1]
     network = FACTORS[noise](float32(start), width, depth, inputs=inputs, key=trainer.key())
     loss = DiffusionLoss(float32(np.outer(sizes, sizes)) * jnp.mean(calm[0].step))
-    training, held_out = (Blocks(part, *part.data.particles.shape) for part in growth)
-    return Diffusion(trainer.train("diffusion", loss, network, (training, held_out)))
+    return Diffusion(_train_if_better("diffusion", loss, network, growth, rules.round_gain_errors, trainer))
 
 
 def train_jumps(
@@ -147,7 +159,7 @@ def train_jumps(
     Returns:
         The network without components that hardly any jump uses.
     """
-    # In the units of a packet a jump is then at most of size 1/resolution, whose square single precision still resolves.
+    # In units of a packet no jump is then larger than 1/resolution, whose square single precision still resolves.
     deviation = np.std(np.asarray(marked[0].free, np.float64), axis=0)
     resolution = rules.resolution * np.maximum(deviation, np.asarray(network.scale.value, np.float64))
     clouds = [jump_clouds(advection, diffusion, part, resolution) for part in marked]
@@ -157,7 +169,13 @@ def train_jumps(
 
 
 def initial_jump_network(
-    jumps: Float[np.ndarray, "n r"], share: float, components: int, inputs: int, width: int, depth: int, trainer: Trainer
+    jumps: Float[np.ndarray, "n r"],
+    share: float,
+    components: int,
+    inputs: int,
+    width: int,
+    depth: int,
+    trainer: Trainer,
 ) -> MixtureDensityNetwork:
     """Builds the jump network at the size and share of the jumps that were found.
 
@@ -177,6 +195,23 @@ def initial_jump_network(
     size = float32(np.maximum(size, 1e-3 * size.max()))
     probability = float(np.clip(share, 1e-6, 0.5))
     return MixtureDensityNetwork(size, probability, components, width, depth, inputs, key=trainer.key())
+
+
+def _train_if_better(name: str, loss: Loss, start: Any, parts: list[Any], errors: float, trainer: Trainer) -> Any:
+    """Trains a network, and takes it where it is ahead of its start on held-out packets by so many standard errors.
+
+    A packet shares its particles with others, so that there are fewer independent blocks than there are blocks.
+    """
+    training, held_out = (Blocks(part, *_particles(part).particles.shape) for part in parts)
+    learned = trainer.train(name, loss, start, (training, held_out))
+    every = held_out._replace(most_evaluated=MOST_COMPARED)
+    gain = np.asarray(losses(loss, start, every) - losses(loss, learned, every), np.float64)
+    error = gain.std() / np.sqrt(max(len(gain) / PACKETS_PER_PARTICLE, 1.0))
+    return learned if gain.mean() > errors * error else start
+
+
+def _particles(part: Particles | CovarianceGrowth) -> Particles:
+    return part if isinstance(part, Particles) else part.data
 
 
 def _positive_factor(spread: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:

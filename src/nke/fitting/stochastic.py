@@ -371,6 +371,7 @@ def _advance(
     return state, jnp.where(jnp.mean(jnp.isnan(values)) <= 0.5, jnp.nanmean(values), jnp.nan)
 
 
+@eqx.filter_jit
 def _finite(tree: PyTree[Array]) -> Bool[Array, ""]:
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
 

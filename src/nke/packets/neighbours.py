@@ -18,7 +18,7 @@ from nke.errors import InputError
 
 PACKETS_PER_TIME_STEP = 256
 PACKETS_PER_PARTICLE = 8  # that hold it, on average, in the pooled cloud
-PACKETS_PER_BLOCK = 32  # of the pooled cloud
+PARTICLES_PER_BLOCK = 1024  # of the pooled cloud
 LISTED = 1 << 16  # members of packets that are listed at a time: bounds the memory
 
 
@@ -133,11 +133,12 @@ def _pooled(states: Float[np.ndarray, "t d"], neighbours: int, rng: np.random.Ge
     """Builds packets in the cloud of all states, in blocks of packets from anywhere in it."""
     if len(states) < neighbours:
         raise InputError(f"expected at least {neighbours} transitions to form a packet, but got {len(states)}")
-    blocks = max(1, round(PACKETS_PER_PARTICLE * len(states) / neighbours / PACKETS_PER_BLOCK))
-    count = blocks * PACKETS_PER_BLOCK
+    packets = max(1, PARTICLES_PER_BLOCK // neighbours)
+    blocks = max(1, round(PACKETS_PER_PARTICLE * len(states) / neighbours / packets))
+    count = blocks * packets
     centres = rng.choice(len(states), count, replace=len(states) < count)
     nearest = KDTree(states).query(states[centres], neighbours, workers=-1)[1]
-    members = np.arange(PACKETS_PER_BLOCK * neighbours, dtype=np.int32).reshape(PACKETS_PER_BLOCK, neighbours)
+    members = np.arange(packets * neighbours, dtype=np.int32).reshape(packets, neighbours)
     return Packets(nearest.astype(np.int32).reshape(blocks, -1), np.broadcast_to(members, (blocks, *members.shape)))
 
 
