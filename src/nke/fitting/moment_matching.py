@@ -71,7 +71,7 @@ class MomentMatching:
     kinetic: Mapping[str, str] | None = None
     invariant: Sequence[str] = ()
     components: int = 2
-    smoothness: float = 1e-3
+    smoothness: float = 1e-4
     width: int = 64
     depth: int = 2
     held_out: float = 0.1

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from nke.arrays import log_normal_density, symmetrise
-from nke.operators import Advection, Diffusion, MixtureDensityNetwork
+from nke.operators import Advection, Diffusion
 from nke.packets import Packets
 
 EVALUATED = 1 << 13  # states at which a network is evaluated at a time: bounds the memory
@@ -62,6 +62,20 @@ class AdvectionLoss(eqx.Module):
         """Computes the loss of one block of packets."""
         p = data.particles[block]
         residual = data.displacement[p] - data.step[p, None] * over_the_step(drift, data, p)
+        residual = residual / (drift.scale.value * jnp.mean(data.step))
+        return jnp.mean(jnp.sum(jnp.mean(residual[data.members[block]], axis=-2) ** 2, axis=-1))
+
+
+class ForwardLoss(eqx.Module):
+    """L_adv with the drift at the start alone: of first order, but the noise of the residual has no part in it.
+
+    It tells which of two drifts is nearer to the truth, where L_adv prefers the one that is biased towards zero.
+    """
+
+    def __call__(self, drift, data: Particles, block: Int[Array, ""]) -> Float[Array, ""]:
+        """Computes the loss of one block of packets."""
+        p = data.particles[block]
+        residual = data.displacement[p] - data.step[p, None] * jax.vmap(drift)(data.x[p])
         residual = residual / (drift.scale.value * jnp.mean(data.step))
         return jnp.mean(jnp.sum(jnp.mean(residual[data.members[block]], axis=-2) ** 2, axis=-1))
 
@@ -188,7 +202,9 @@ def jump_clouds(
         # Those that jumped come first.
         first = np.take_along_axis(packets, np.argsort(~jumped[packets], axis=1, kind="stable")[:, :most], axis=1)
         landing = start[first] + moved[first] - x.mean(axis=1, keepdims=True)
-        variance, axes = np.linalg.eigh(_covariance(x, x) + np.diag(resolution**2))
+        # With 1/κ, as printed: what the members, seen from their own mean, add to their jumps.
+        width = _covariance(x, x) * (1 - 1 / packets.shape[1])
+        variance, axes = np.linalg.eigh(width + np.diag(resolution**2))
         unit = np.swapaxes(axes, -1, -2) / np.sqrt(variance)[..., None]
         target = landing @ np.swapaxes(unit, -1, -2)
         log_unit = -np.log(variance).sum(axis=-1) / 2
@@ -217,7 +233,7 @@ class JumpLoss(eqx.Module):
 
     smoothness: float = eqx.field(static=True)
 
-    def __call__(self, network: MixtureDensityNetwork, data: JumpClouds, block: Int[Array, ""]) -> Array:
+    def __call__(self, network, data: JumpClouds, block: Int[Array, ""]) -> Array:
         """Computes the loss of one block of packets."""
         centre, unit, target = data.centre[block], data.unit[block][:, None], data.target[block][:, :, None, :]
         h = jax.vmap(network)(centre)
@@ -230,7 +246,7 @@ class JumpLoss(eqx.Module):
         log_prob = data.stay[block] * h.log_no_jump + jnp.sum(data.weight[block] * log_jump, axis=-1)
         return -jnp.mean(log_prob) + self.smoothness * jnp.mean(jax.vmap(self._roughness(network))(centre))
 
-    def _roughness(self, network: MixtureDensityNetwork):
+    def _roughness(self, network):
         return lambda x: jnp.sum(jax.jacfwd(network.mlp)(x) ** 2)
 
 
@@ -262,7 +278,7 @@ def evaluate(function: Callable, states: Float[Array, "t n"]) -> Float[np.ndarra
         some = np.asarray(states)[first : first + EVALUATED]
         # Filled up: a remainder would be compiled a second time.
         filled = np.pad(some, ((0, EVALUATED - len(some)), (0, 0)))
-        values.append(np.asarray(_evaluate(function, filled), np.float64)[: len(some)])
+        values.append(np.asarray(_evaluate(function, jnp.asarray(filled)), np.float64)[: len(some)])
     return np.concatenate(values)
 
 

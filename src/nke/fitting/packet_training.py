@@ -16,6 +16,7 @@ from nke.fitting.packet_losses import (
     AdvectionLoss,
     CovarianceGrowth,
     DiffusionLoss,
+    ForwardLoss,
     JumpLoss,
     Particles,
     covariance_growth,
@@ -102,7 +103,8 @@ def train_advection(
     scale, inputs = float32(np.where(speed > 0, speed, 1.0)), calm[0].x.shape[1]
     network = DriftNetwork(scale, width, depth, inputs=inputs, key=trainer.key())
     network = network.starting_from(*map(float32, linear_drift(calm[0])))
-    return Advection(_train_if_better("advection", AdvectionLoss(), network, calm, rules.round_gain_errors, trainer))
+    learned = _train("advection", AdvectionLoss(), network, calm, trainer)
+    return Advection(_better(ForwardLoss(), network, learned, calm[1], rules.round_gain_errors))
 
 
 def train_diffusion(
@@ -133,7 +135,8 @@ def train_diffusion(
     sizes, inputs = np.linalg.norm(start, axis=1), calm[0].x.shape[1]
     network = FACTORS[noise](float32(start), width, depth, inputs=inputs, key=trainer.key())
     loss = DiffusionLoss(float32(np.outer(sizes, sizes)) * jnp.mean(calm[0].step))
-    return Diffusion(_train_if_better("diffusion", loss, network, growth, rules.round_gain_errors, trainer))
+    learned = _train("diffusion", loss, network, growth, trainer)
+    return Diffusion(_better(loss, network, learned, growth[1], rules.round_gain_errors))
 
 
 def train_jumps(
@@ -197,21 +200,25 @@ def initial_jump_network(
     return MixtureDensityNetwork(size, probability, components, width, depth, inputs, key=trainer.key())
 
 
-def _train_if_better(name: str, loss: Loss, start: Any, parts: list[Any], errors: float, trainer: Trainer) -> Any:
-    """Trains a network, and takes it where it is ahead of its start on held-out packets by so many standard errors.
+def _train(name: str, loss: Loss, start: Any, parts: list[Any], trainer: Trainer) -> Any:
+    training, held_out = (_blocks(part) for part in parts)
+    return trainer.train(name, loss, start, (training, held_out))
+
+
+def _better(loss: Loss, start: Any, learned: Any, held_out: Any, errors: float) -> Any:
+    """Takes a network where it is ahead of its start on held-out packets by so many standard errors.
 
     A packet shares its particles with others, so that there are fewer independent blocks than there are blocks.
     """
-    training, held_out = (Blocks(part, *_particles(part).particles.shape) for part in parts)
-    learned = trainer.train(name, loss, start, (training, held_out))
-    every = held_out._replace(most_evaluated=MOST_COMPARED)
-    gain = np.asarray(losses(loss, start, every) - losses(loss, learned, every), np.float64)
+    blocks = _blocks(held_out)._replace(most_evaluated=MOST_COMPARED)
+    gain = np.asarray(losses(loss, start, blocks) - losses(loss, learned, blocks), np.float64)
     error = gain.std() / np.sqrt(max(len(gain) / PACKETS_PER_PARTICLE, 1.0))
     return learned if gain.mean() > errors * error else start
 
 
-def _particles(part: Particles | CovarianceGrowth) -> Particles:
-    return part if isinstance(part, Particles) else part.data
+def _blocks(part: Particles | CovarianceGrowth) -> Blocks:
+    particles = part if isinstance(part, Particles) else part.data
+    return Blocks(part, *particles.particles.shape)
 
 
 def _positive_factor(spread: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
