@@ -293,3 +293,74 @@ class TestRefusals:
     def test_options(self, options):
         with pytest.raises(ValueError, match="expected"):
             MomentMatching(**options)
+
+
+@pytest.fixture(scope="module")
+def flown():
+    """Positions and velocities; V jumps by N(−v/2, 0.3²) at rate 2 and rests between: 256 paths of 40 steps of 0.05."""
+    rng = np.random.default_rng(0)
+    v, x, rows = rng.standard_normal(256) / 2, np.zeros(256), []
+    for _ in range(41):
+        rows.append(np.stack([x, v], axis=-1))
+        kicked = rng.random(256) < -np.expm1(-2 * STEP)
+        new = np.where(kicked, v / 2 + 0.3 * rng.standard_normal(256), v)
+        x, v = x + STEP * (v + new) / 2, new
+    return Trajectories(np.stack(rows, axis=1), STEP, names=("x", "v"))
+
+
+class TestPositions:
+    """Flat packets: no noise anywhere, all positions at 0 at first, and velocities that are recorded several times."""
+
+    def fitted(self, flown, **options):
+        method = replace(MOMENTS, pool=True, components=1, **options)
+        return nke.fit(flown, method, jumps=True, diagnosis=False)
+
+    def test_known_positions(self, flown):
+        """Some 700 jumps know the rate to 1/√700 = 4 % and the slope of their mean, −1/2, to 0.3/√(700·0.16) = 0.03.
+
+        The position moves by its velocity alone, and where it is does not matter.
+        """
+        learned = self.fitted(flown, kinetic={"x": "v"}, invariant=["x"])
+        states = flown.transitions().x[::50]
+        assert learned.model.jump_rate(states).mean() == pytest.approx(2.0, rel=4 * 0.04)
+        law = learned.model.jump_law(states)
+        np.testing.assert_allclose(np.asarray(law.mean)[:, 0], 0.0, atol=1e-12)
+        slope = np.polyfit(states[:, 1], np.asarray(law.mean)[:, 1], 1)[0]
+        assert slope == pytest.approx(-0.5, abs=4 * 0.03)
+        np.testing.assert_allclose(learned.model.drift(states)[:, 0], states[:, 1], rtol=1e-5)
+        assert np.abs(learned.model.diffusion(states)).max() < 1e-4
+        elsewhere = states + np.array([5.0, 0.0])
+        np.testing.assert_allclose(learned.model.jump_rate(elsewhere), learned.model.jump_rate(states), rtol=1e-5)
+
+    def test_a_law_with_positions_is_saved(self, untrained, flown, tmp_path):
+        model = self.fitted(flown, kinetic={"x": "v"}).model
+        model.save(tmp_path / "law.nke")
+        states = flown.transitions().x[:5]
+        again = nke.load(tmp_path / "law.nke")
+        np.testing.assert_array_equal(again.jump_rate(states), model.jump_rate(states))
+        assert np.isfinite(again.sample(states, STEP * np.arange(3))).all()
+
+    def test_positions_are_found(self, untrained, flown):
+        learned = self.fitted(flown)
+        assert learned.decision("positions").evidence == {"x": "v"}
+        assert learned.model.generator.constraint.positions == (0,)
+
+    def test_all_alike(self, untrained, flown):
+        """Positions and velocities as any coordinates: the losses that training gets are finite all the same."""
+        self.fitted(flown, kinetic={})
+        loss, network, (training, _) = untrained["jumps"]
+        blocks = jnp.arange(training.blocks)
+        assert np.isfinite([float(loss(network, training.arrays, block)) for block in blocks[:3]]).all()
+
+    def test_names_that_are_not_there(self, flown):
+        """The same words as with the likelihood."""
+        said = []
+        for method in (replace(MOMENTS, kinetic={"x": "w"}), nke.Likelihood(kinetic={"x": "w"})):
+            with pytest.raises(ValueError, match="kinetic names 'w', but the coordinates are 'x', 'v'") as error:
+                nke.fit(flown, method, diagnosis=False)
+            said.append(str(error.value))
+        assert said[0] == said[1]
+
+    def test_angles_are_refused(self, flown):
+        with pytest.raises(ValueError, match="knows of angles"):
+            nke.fit(flown, MOMENTS, periodic=["x"], diagnosis=False)

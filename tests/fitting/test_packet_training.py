@@ -29,7 +29,7 @@ def test_packets_hold_particles_of_the_coordinates_of_training(pool):
 def test_the_jump_network_starts_at_share_and_size_of_the_jumps():
     """A coordinate that never jumps gets a thousandth of the largest size, so that it has a covariance."""
     jumps = np.random.default_rng(0).normal(size=(500, 2)) * [3.0, 0.0]
-    network = initial_jump_network(jumps, 0.04, 2, 8, 1, Trainer(Schedule(), FitRun(0)))
+    network = initial_jump_network(jumps, 0.04, 2, 2, 8, 1, Trainer(Schedule(), FitRun(0)))
     law = network(jnp.zeros(2))
     assert -np.expm1(float(law.log_no_jump)) == pytest.approx(0.04, rel=1e-4)
     size = np.sqrt(np.mean(jumps[:, 0] ** 2))

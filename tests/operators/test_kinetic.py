@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from nke.data import Coordinates
-from nke.errors import InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.model import Model
 from nke.operators import (
@@ -158,11 +157,24 @@ class TestConstrainedGenerator:
         for part, whole in ((free_f, f[1::2]), (free_g, g[1::2]), (free_rate, rate)):
             np.testing.assert_allclose(part, whole, rtol=1e-6)
 
-    def test_jumps_of_a_finite_time_know_no_positions(self):
+    def test_jumps_of_a_finite_time(self):
+        """Positions stay; the free coordinates have the network's own law at what it sees of the state."""
         drift, factor, _ = networks()
-        jump = FiniteTimeJump(MixtureDensityNetwork(jnp.ones(4), 0.1, 1, 4, 1, key=KEY), 0.1)
-        with pytest.raises(InputTypeError, match="none can be a position"):
-            Generator.of_free(Advection(drift), Diffusion(factor), jump, constraint_of())
+        constraint = constraint_of()
+        free, seen = np.array(constraint.free), constraint.seen(X)
+        network = MixtureDensityNetwork(jnp.ones(len(free)), 0.1, 2, 4, 1, inputs=len(seen), key=KEY)
+        generator = Generator.of_free(Advection(drift), Diffusion(factor), FiniteTimeJump(network, 0.1), constraint)
+        own, law = network(seen), generator.jump.law(X)
+        assert generator.jump_network is network
+        np.testing.assert_allclose(law.means[:, free], own.means, rtol=1e-6)
+        np.testing.assert_allclose(law.covariances[:, free][:, :, free], own.covariances, rtol=1e-6)
+        assert float(jnp.abs(law.means).sum()) == pytest.approx(float(jnp.abs(own.means).sum()), rel=1e-6)
+        assert float(generator.jump.intensity(X)) == pytest.approx(-float(own.log_no_jump) / 0.1, rel=1e-6)
+        equation, start = generator.free_equation(X, 0.2)
+        halfway = constraint.embed(constraint.halfway(X, 0.2), start)
+        np.testing.assert_allclose(equation.jump.law(start).means, network(constraint.seen(halfway)).means, rtol=1e-5)
+        rebuilt = Generator.from_configuration(generator.configuration(), len(X))
+        assert rebuilt.configuration() == generator.configuration()
 
 
 class TestPlainGenerator:

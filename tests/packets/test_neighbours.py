@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from nke.packets import build_packets, group_by_time
-from nke.packets.neighbours import PACKETS_PER_NEIGHBOURHOOD, PACKETS_PER_PARTICLE, PACKETS_PER_TIME_STEP
+from nke.packets import PACKETS_PER_PARTICLE, Packets, build_packets, group_by_time
+from nke.packets.neighbours import PACKETS_PER_TIME_STEP, PARTICLES_PER_BLOCK
 from packet_lists import packets_of
 
 
@@ -112,26 +112,28 @@ class TestPooled:
         count, neighbours = 3000, 16
         states = np.random.default_rng(8).standard_normal((count, 2))
         packets = build_packets(states, None, neighbours, np.random.default_rng(0))
-        assert packets.members.shape[1:] == (PACKETS_PER_NEIGHBOURHOOD, neighbours)
+        assert packets.members.shape[1:] == (PARTICLES_PER_BLOCK // neighbours, neighbours)
         assert packets.members.size == pytest.approx(PACKETS_PER_PARTICLE * count, rel=0.05)
         for particles, members in zip(*packets, strict=True):
-            distinct = len(set(particles.tolist()))
-            assert len(set(particles[:distinct].tolist())) == distinct, "padding stands behind the particles"
-            assert set(particles[distinct:].tolist()) <= {particles[distinct - 1]}
-            assert set(members.ravel().tolist()) == set(range(distinct)), "every particle used, no padding"
+            assert sorted(members.ravel().tolist()) == list(range(len(particles)))
         assert packets.particles.min() >= 0
         assert packets.particles.max() < count
 
-    def test_blocks_share_their_particles(self):
-        """Centres of a block are neighbours: it holds fewer particles than its packets have places.
-
-        Random centres of 3000 states would share almost none: 64 packets of 16 have 1024 places, of which
-        3000 (1 − (1 − 1/3000)^1024) = 868 would be distinct.
-        """
+    def test_packets_of_a_block_come_from_anywhere(self):
+        """Their centres spread as the states do: a batch of neighbours would say nothing of the rest."""
         states = np.random.default_rng(8).standard_normal((3000, 2))
         packets = build_packets(states, None, 16, np.random.default_rng(0))
-        distinct = np.mean([len(set(particles.tolist())) for particles in packets.particles])
-        assert distinct < 868 / 2
+        for particles in packets.particles:
+            centres = states[particles].reshape(-1, 16, 2).mean(axis=1)
+            assert (centres.std(axis=0) > 0.5).all()
+
+    @pytest.mark.parametrize("most", [1, 40, 10**6])
+    def test_listed_in_parts(self, most, monkeypatch):
+        monkeypatch.setattr("nke.packets.neighbours.LISTED", most)
+        rng = np.random.default_rng(0)
+        packets = Packets(rng.integers(0, 50, (7, 6)), rng.integers(0, 6, (7, 3, 4)))
+        expected = [packets.particles[b][packets.members[b, c]].tolist() for b in range(7) for c in range(3)]
+        assert np.concatenate(list(packets.listed())).tolist() == expected
 
     def test_duplicates_of_a_state(self):
         """Trajectories that start at one place: a packet of any of them has width zero."""

@@ -14,6 +14,37 @@ from nke.fitting.rules import SelectionRules
 from nke.operators import Fixed, KinematicConstraint
 
 
+def known_motion(
+    kinetic: Mapping[str, str] | None,
+    invariant: Sequence[str],
+    names: Sequence[str],
+    some: Transitions,
+    coordinates: Coordinates,
+    rules: SelectionRules,
+) -> tuple[KinematicConstraint | None, list[Decision]]:
+    """Takes what the user says of positions and velocities, or what the data says where the user says nothing.
+
+    Args:
+        kinetic: Positions with their velocities; None: decided from the data.
+        invariant: Coordinates on which the law does not depend.
+        names: Of all coordinates.
+        some: Transitions.
+        coordinates: Those of training, which know the angles.
+        rules: How much the motion may differ.
+
+    Returns:
+        The constraint, None where nothing is known; and what was decided, if anything was.
+
+    Raises:
+        InputError: If names are not there, or the data moves otherwise.
+    """
+    known, decisions = kinetic or {}, []
+    if kinetic is None and (pairs := likely_positions(some, names, rules)):
+        known, why = position_decision(pairs, some, names, rules)
+        decisions.append(why)
+    return kinematic_constraint(known, invariant, names, some, coordinates, rules), decisions
+
+
 def kinematic_constraint(
     kinetic: Mapping[str, str],
     invariant: Sequence[str],

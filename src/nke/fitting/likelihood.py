@@ -16,7 +16,7 @@ from nke.fitting.finish import finish
 from nke.fitting.form import JUMP_SHAPES, NOISE_FORMS, POLYNOMIAL_NOISE_FORMS
 from nke.fitting.initial_networks import InitialModel
 from nke.fitting.jump_detection import decide_jumps
-from nke.fitting.kinematics import kinematic_constraint, likely_positions, position_decision
+from nke.fitting.kinematics import known_motion
 from nke.fitting.laws.memoryless import MemorylessFamily
 from nke.fitting.memory import Memory
 from nke.fitting.result import FitResult
@@ -171,11 +171,8 @@ class Likelihood:
         found, why = jumps(some)
         decisions.append(why)
         trainer = Trainer(self.schedule or default_schedule(data.dimension, len(training), rules), run)
-        kinetic = self.kinetic or {}
-        if self.kinetic is None and (pairs := likely_positions(some, data.names, rules)):
-            kinetic, why = position_decision(pairs, some, data.names, rules)
-            decisions.append(why)
-        constraint = kinematic_constraint(kinetic, self.invariant, data.names, some, coordinates, rules)
+        constraint, why = known_motion(self.kinetic, self.invariant, data.names, some, coordinates, rules)
+        decisions += why
         initial = InitialModel(some, coordinates, found, self, run.seed, rules, constraint, data.names)
         skew = rules.large_motion_preference if found else 1.0
         blocks = (transition_blocks(part, coordinates, initial.sample.free, skew) for part in (training, checking))

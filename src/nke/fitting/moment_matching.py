@@ -1,6 +1,7 @@
 """The paper's four steps: packets and jump split, then advection, diffusion and jumps in turn."""
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,8 +9,10 @@ from jaxtyping import Bool
 
 from nke.data import Coordinates, Trajectories, Transitions
 from nke.errors import InputError
+from nke.fitting.batches import some_transitions
 from nke.fitting.decisions import Decision
 from nke.fitting.jump_detection import QUESTION, TOPIC, detect_jumps, find_jumps
+from nke.fitting.kinematics import known_motion
 from nke.fitting.packet_training import (
     NOISE_FORMS,
     Packing,
@@ -23,8 +26,10 @@ from nke.fitting.rules import SelectionRules
 from nke.fitting.stochastic import Schedule
 from nke.fitting.training import FitRun, Trainer
 from nke.model import Model
-from nke.operators import FiniteTimeJump, Generator
+from nke.operators import FiniteTimeJump, Generator, KinematicConstraint
 from nke.packets import group_by_time
+
+SCHEDULE = Schedule(steps=1600, learning_rate=6e-3, patience=3, particles=1024)  # measured in docs/design.md
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,15 @@ class MomentMatching:
             better; False is the paper's way, each time step apart.
         noise: Form of the diffusion: "constant", "plain" (any function of the state) or "diagonal" (likewise,
             independent between coordinates).
+        kinetic: Coordinates that are positions of others, as in ``nke.Likelihood``: only the others are learned. None
+            takes it so where the data says it.
+        invariant: Coordinates on which the law does not depend: neighbours may be anywhere there.
         components: Gaussians in the finite-time jump law besides "no jump"; it needs one common step.
         smoothness: Penalty on the slope of that law.
         width: Units in each layer of the networks.
         depth: Hidden layers of the networks.
         held_out: Share of the trajectories that is held out: the best parameters on them are kept.
-        schedule: Length and speed of each of the three trainings.
+        schedule: Length and speed of each of the three trainings, which end sooner where they gain nothing.
         rules: Thresholds by which the fit decides whether there are jumps.
 
     Raises:
@@ -60,12 +68,14 @@ class MomentMatching:
     sensitivity: float = 3.0
     pool: bool = True
     noise: str = "plain"
+    kinetic: Mapping[str, str] | None = None
+    invariant: Sequence[str] = ()
     components: int = 2
-    smoothness: float = 1e-3
+    smoothness: float = 1e-4
     width: int = 64
     depth: int = 2
     held_out: float = 0.1
-    schedule: Schedule = field(default_factory=Schedule)
+    schedule: Schedule = field(default_factory=lambda: SCHEDULE)
     rules: SelectionRules = field(default_factory=SelectionRules, repr=False)
 
     def __post_init__(self):
@@ -116,33 +126,37 @@ class MomentMatching:
         clock, sizes = time.perf_counter(), (self.width, self.depth)
         parts = [part.transitions() for part in data.split(self.held_out, run.seed)]
         rng = np.random.default_rng(run.seed)
-        packing = Packing(coordinates, self._neighbours(parts[1]), self.pool, rng)
-        flags, why = self._split(parts, coordinates, jumps, rng)
+        some = some_transitions(parts[0], self.rules.averaged_transitions, run.seed)
+        constraint, known = known_motion(self.kinetic, self.invariant, data.names, some, coordinates, self.rules)
+        packing = Packing(coordinates, self._neighbours(parts[1], constraint), self.pool, rng, constraint)
+        flags, why = self._split(parts, coordinates, jumps, constraint, rng)
         calm = [packing(part.take(~flag)) for part, flag in zip(parts, flags, strict=True)]
-        decisions, packet_seconds = [self._packets(packing), why], time.perf_counter() - clock
+        decisions, packet_seconds = [*known, self._packets(packing), why], time.perf_counter() - clock
 
         trainer = Trainer(self.schedule, run)
-        advection = train_advection(calm, *sizes, trainer)
-        diffusion = train_diffusion(advection, calm, self.noise, *sizes, trainer)
+        advection = train_advection(calm, *sizes, self.rules, trainer)
+        diffusion = train_diffusion(advection, calm, self.noise, *sizes, self.rules, trainer)
         jump = None
         if flags[0].any():
             marked = [packing(part, flag) for part, flag in zip(parts, flags, strict=True)]
-            found = coordinates.displacement_to(parts[0].displacement[flags[0]])
-            network = initial_jump_network(found, flags[0].mean(), self.components, *sizes, trainer)
-            least = self.rules.least_component_share
-            network = train_jumps(advection, diffusion, marked, network, self.smoothness, least, trainer)
+            found = np.asarray(marked[0].displacement)[flags[0]]
+            inputs = marked[0].x.shape[1]
+            network = initial_jump_network(found, flags[0].mean(), self.components, inputs, *sizes, trainer)
+            network = train_jumps(advection, diffusion, marked, network, self.smoothness, self.rules, trainer)
             decisions.append(self._components(network.components))
             jump = FiniteTimeJump(network, float(coordinates.step_to(np.asarray(parts[0].regular_step()))))
 
         step = float(np.median(parts[0].step))
-        model = Model(Generator(advection, diffusion, jump), coordinates, step, data.names, data.units)
+        generator = Generator.of_free(advection, diffusion, jump, constraint)
+        model = Model(generator, coordinates, step, data.names, data.units)
         timings = {"packets": packet_seconds, **trainer.timings()}
         return FitResult(model, trainer.history, timings, tuple(decisions), rules=self.rules)
 
-    def _neighbours(self, checking: Transitions) -> int:
+    def _neighbours(self, checking: Transitions, constraint: KinematicConstraint | None) -> int:
         """κ_nn, cut down where the held-out part is smaller than that."""
         group = np.zeros(len(checking), int) if self.pool else group_by_time(checking.time, checking.step)
-        neighbours, d = min(self.neighbours, int(np.bincount(group).max())), checking.dimension
+        neighbours = min(self.neighbours, int(np.bincount(group).max()))
+        d = checking.dimension if constraint is None else len(constraint.free)
         if neighbours <= d + 1:
             raise InputError(
                 f"expected more than {d + 1} held-out transitions and neighbours to form packets in {d} dimensions, "
@@ -151,7 +165,12 @@ class MomentMatching:
         return neighbours
 
     def _split(
-        self, parts: list[Transitions], coordinates: Coordinates, jumps: bool | None, rng: np.random.Generator
+        self,
+        parts: list[Transitions],
+        coordinates: Coordinates,
+        jumps: bool | None,
+        constraint: KinematicConstraint | None,
+        rng: np.random.Generator,
     ) -> tuple[list[Bool[np.ndarray, " t"]], Decision]:
         """Which increments of the training and held-out parts are jumps, and why."""
         step, regular = parts[0].step, parts[0].regular_step() is not None
@@ -170,7 +189,7 @@ class MomentMatching:
             jumps, why = detect_jumps(parts[0], coordinates, rng, self.rules)
         if not jumps:
             return [np.zeros(len(part), bool) for part in parts], why
-        flags = [find_jumps(part, self.sensitivity, self.rules) for part in parts]
+        flags = [find_jumps(part, self.sensitivity, self.rules, constraint) for part in parts]
         share = {f"share of increments beyond {self.sensitivity:g} median deviations": float(flags[0].mean())}
         return flags, replace(why, evidence={**why.evidence, **share})
 

@@ -15,6 +15,7 @@ from nke.fitting.known_columns import known_columns
 from nke.fitting.laws.memoryless import MemorylessFamily
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method, StructuredMethod
+from nke.fitting.moment_matching import MomentMatching
 from nke.fitting.result import FitResult
 from nke.fitting.training import FitRun
 from nke.fitting.validity import noise_decision, step_decision
@@ -123,7 +124,8 @@ class SuitedCoordinates:
 
 def _allowed(coordinates: Coordinates, method: Method) -> Coordinates:
     """Refuses angles where the method would not learn a periodic law."""
-    if any(isinstance(t, Periodic) for t in coordinates.transforms) and not isinstance(method, StructuredMethod):
+    knows = isinstance(method, StructuredMethod) and not isinstance(method, MomentMatching)
+    if any(isinstance(t, Periodic) for t in coordinates.transforms) and not knows:
         raise InputError(
             f"expected a method that knows of angles for periodic columns, but got {type(method).__name__}; "
             "use nke.Likelihood, or leave periodic out"

@@ -239,13 +239,12 @@ def _generator(part: Entries, d: int, file: File) -> tuple[int, int]:
             measure.end()
             places.append("jump.measure.constraint")
         else:
-            if constrained:
-                raise DamagedFileError("expected no constraint with jumps of a fixed step, but there is one")
             jump.number("step", positive=True)
             law = jump.part("law")
             kind = law.word("kind", LAW_KINDS, FINITE_TIME_LAWS.role)
-            LAW_KINDS[kind](Part(law, "jump.network", inputs, outputs, pairs, file))
+            LAW_KINDS[kind](Part(law, f"jump.network{inner}", inputs, outputs, pairs, file))
             law.end()
+            places.append("jump.network.constraint")
         jump.end()
     if constrained:
         _same_constraint(places, len(positions), len(pairs), file)
@@ -418,7 +417,7 @@ def _relative_factor(part: Part) -> None:
 
 def _mixture_density_network(part: Part) -> None:
     d, components = part.outputs, part.entries.whole("components", 1, part.file.numbers)
-    _perceptron(part.within("mlp"), d, 1 + components * (1 + d + _triangle(d)), *_width_and_depth(part))
+    _perceptron(part.within("mlp"), part.inputs, 1 + components * (1 + d + _triangle(d)), *_width_and_depth(part))
     part.array("scale.value", d)
 
 

@@ -5,7 +5,7 @@ from nke.operators.diffusion import Diffusion
 from nke.operators.evolution import Evolution, Evolved
 from nke.operators.generator import Generator
 from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
-from nke.operators.kinetic import KinematicConstraint, KineticDrift, KineticFactor, KineticJump
+from nke.operators.kinetic import KinematicConstraint, KineticDrift, KineticFactor, KineticJump, KineticMixture
 from nke.operators.networks import (
     ConstantFactor,
     DiagonalFactor,
@@ -55,6 +55,7 @@ __all__ = [
     "KineticDrift",
     "KineticFactor",
     "KineticJump",
+    "KineticMixture",
     "LieTrotter",
     "MixtureDensityNetwork",
     "Noise",

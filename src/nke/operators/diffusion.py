@@ -44,7 +44,7 @@ class Diffusion(Operator):
         """
         return cls(lambda x: cholesky(tensor(x)))
 
-    def tensor(self, x: Float[Array, " d"]) -> Float[Array, "d d"]:
+    def tensor(self, x: Float[Array, " d"]) -> Float[Array, "r r"]:
         """The diffusion tensor a(x) = g(x) g(x)ᵀ.
 
         Args:

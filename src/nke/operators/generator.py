@@ -118,7 +118,9 @@ class Generator(eqx.Module):
             >>> model.generator.jump_network is None  # a law without jumps
             True
         """
-        return None if self.jump is None else cast(FiniteTimeJump | PoissonJump, self.jump).network
+        if isinstance(self.jump, FiniteTimeJump):
+            return self.jump.learned
+        return None if self.jump is None else cast(PoissonJump, self.jump).network
 
     def free(self, dimension: int) -> tuple[int, ...]:
         """The coordinates whose law is learned.

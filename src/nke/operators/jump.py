@@ -18,8 +18,8 @@ from nke.arrays import cholesky, outer, symmetrise
 from nke.errors import InputTypeError
 from nke.mixtures import GaussianMixture
 from nke.operators.configuration import Configuration, Registry
-from nke.operators.kinetic import KinematicConstraint, KineticJump
-from nke.operators.networks import JumpNetwork, MixtureDensityNetwork
+from nke.operators.kinetic import KinematicConstraint, KineticJump, KineticMixture
+from nke.operators.networks import JumpMixture, JumpNetwork, MixtureDensityNetwork
 from nke.operators.networks.jumps import FINITE_TIME_LAWS, JUMP_MEASURES
 from nke.operators.operator import Noise, Operator, PacketRate, Step
 from nke.operators.quadrature import Quadrature
@@ -260,7 +260,7 @@ class FiniteTimeJump(Jump):
     step, which is first order in λs.
 
     Attributes:
-        network: The network of H^s.
+        network: From a state to H^s there: the network, or what makes of it the law of a state with positions.
         step: The step s that it was learned for.
 
     Example:
@@ -273,8 +273,24 @@ class FiniteTimeJump(Jump):
     """
 
     kind: ClassVar[str] = "finite-time"
-    network: MixtureDensityNetwork
+    network: Callable[[Float[Array, " d"]], JumpMixture]
     step: float = eqx.field(static=True)
+
+    @property
+    def learned(self) -> MixtureDensityNetwork:
+        """The network of the coordinates that are no positions.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> options = {"components": 1, "width": 4, "depth": 1, "key": jax.random.key(0)}
+            >>> network = nke.operators.MixtureDensityNetwork(jnp.ones(1), 0.1, **options)
+            >>> nke.operators.FiniteTimeJump(network, step=0.05).learned is network
+            True
+        """
+        network = self.network.free if isinstance(self.network, KineticMixture) else self.network
+        if not isinstance(network, MixtureDensityNetwork):
+            raise InputTypeError(f"a finite-time jump law of type {type(self.network).__name__} has no network")
+        return network
 
     def intensity(self, x: Float[Array, " d"]) -> Float[Array, ""]:
         """The rate λ(x) = −log α₀(x) / s.
@@ -313,6 +329,29 @@ class FiniteTimeJump(Jump):
         stay = jnp.exp(h.log_no_jump * (step / self.step))
         return JumpTerms(stay, GaussianMixture((1 - stay) * h.shares, h.means, h.covariances), None)
 
+    def constrained(self, constraint: KinematicConstraint) -> "FiniteTimeJump":
+        """The jumps of the whole state from those of its free coordinates.
+
+        Args:
+            constraint: Which coordinates are positions, and do not jump.
+
+        Returns:
+            The jump term of the whole state.
+        """
+        return FiniteTimeJump(KineticMixture(self.learned, constraint), self.step)
+
+    def unconstrained(self, state: Callable[[Float[Array, " r"]], Float[Array, " d"]]) -> "FiniteTimeJump":
+        """The jumps of the free coordinates alone.
+
+        Args:
+            state: The visible state of given free coordinates.
+
+        Returns:
+            The jump term of the free coordinates.
+        """
+        network = self.learned
+        return FiniteTimeJump(lambda q: network(state(q)), self.step)
+
     def configuration(self) -> Configuration:
         """The kind of the jumps and their options, as JSON values.
 
@@ -323,7 +362,7 @@ class FiniteTimeJump(Jump):
             >>> nke.operators.FiniteTimeJump(network, step=0.05).configuration()["step"]
             0.05
         """
-        return {"kind": self.kind, "step": self.step, "law": FINITE_TIME_LAWS.describe(self.network)}
+        return {"kind": self.kind, "step": self.step, "law": FINITE_TIME_LAWS.describe(self.learned)}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int, outputs: int) -> "FiniteTimeJump":

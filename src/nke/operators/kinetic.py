@@ -16,7 +16,7 @@ from nke.arrays import Array as AnyArray
 from nke.arrays import namespace
 from nke.mixtures import GaussianMixture
 from nke.operators.configuration import Configuration
-from nke.operators.networks import Fixed, JumpNetwork
+from nke.operators.networks import Fixed, JumpMixture, JumpNetwork, MixtureDensityNetwork
 from nke.operators.operator import Step
 
 
@@ -311,3 +311,31 @@ class KineticJump(eqx.Module):
         rate, law = self.free(self.constraint.seen(x))
         embed = jnp.eye(self.constraint.dimension, dtype=x.dtype)[:, np.array(self.constraint.free)]
         return rate, GaussianMixture(law.weights, law.means @ embed.T, embed @ law.covariances @ embed.T)
+
+
+class KineticMixture(eqx.Module):
+    """The finite-time jump law of the whole state from that of the free coordinates: the positions stay where they are.
+
+    Attributes:
+        free: Jump law of the coordinates that are not positions.
+        constraint: Which are which.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> Fixed = nke.operators.Fixed
+        >>> constraint = nke.operators.KinematicConstraint((0,), (1,), (), 2, Fixed(jnp.ones(1)), Fixed(jnp.zeros(1)))
+        >>> options = {"components": 1, "width": 4, "depth": 1, "inputs": 2, "key": jax.random.key(0)}
+        >>> network = nke.operators.MixtureDensityNetwork(jnp.ones(1), 0.1, **options)
+        >>> law = nke.operators.KineticMixture(network, constraint)(jnp.zeros(2))
+        >>> float(law.covariances[0, 0, 0])
+        0.0
+    """
+
+    free: MixtureDensityNetwork
+    constraint: KinematicConstraint
+
+    def __call__(self, x: Float[Array, " d"]) -> JumpMixture:
+        """The law of the displacement by jumps from one state."""
+        h = self.free(self.constraint.seen(x))
+        embed = jnp.eye(self.constraint.dimension, dtype=x.dtype)[:, np.array(self.constraint.free)]
+        return h._replace(means=h.means @ embed.T, covariances=embed @ h.covariances @ embed.T)

@@ -81,8 +81,8 @@ def excess_kurtosis(displacement: ArrayLike, packets: Packets) -> Float[np.ndarr
     """
     increments = np.asarray(displacement, np.float64)
     total = np.zeros(increments.shape[-1])
-    for particles, members in zip(*packets, strict=True):
-        moved = increments[particles][members]
+    for transitions in packets.listed():
+        moved = increments[transitions]
         moved = moved - moved.mean(axis=-2, keepdims=True)
         variance = np.mean(moved**2, axis=-2)
         fourth = np.mean(moved**4, axis=-2)

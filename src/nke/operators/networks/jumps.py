@@ -40,6 +40,7 @@ class MixtureDensityNetwork(eqx.Module):
         components: Number of Gaussians besides δ₀.
         width: Units in each hidden layer.
         depth: Number of hidden layers.
+        inputs: Number of coordinates of the state, if not that of ``scale``.
         key: Random key for the start.
 
     Attributes:
@@ -67,13 +68,14 @@ class MixtureDensityNetwork(eqx.Module):
         components: int,
         width: int,
         depth: int,
+        inputs: int | None = None,
         *,
         key: PRNGKeyArray,
     ):
         d = len(scale)
         per_component = 1 + d + d * (d + 1) // 2
         start_key, key = jax.random.split(key)
-        mlp = zero_headed_mlp(d, 1 + components * per_component, width, depth, key)
+        mlp = zero_headed_mlp(inputs or d, 1 + components * per_component, width, depth, key)
         table = np.zeros((components, per_component), np.float32)
         if components > 1:
             table[:, 1 : 1 + d] = np.asarray(jax.random.normal(start_key, (components, d)))
@@ -84,8 +86,8 @@ class MixtureDensityNetwork(eqx.Module):
 
     def __call__(self, x: Float[Array, " d"]) -> JumpMixture:
         """The law of the displacement by jumps from one state."""
-        d = len(x)
         scale = self.scale.value
+        d = len(scale)
         raw = self.mlp(x)
         table = raw[1:].reshape(self.components, -1)
         factors = scale[:, None] * jax.vmap(lambda row: lower_factor(row, d))(table[:, 1 + d :])
@@ -115,9 +117,8 @@ class MixtureDensityNetwork(eqx.Module):
         bias = self.mlp.layers[-1].bias
         assert bias is not None
         rows = np.arange(1, len(bias)).reshape(self.components, -1)[keep]
-        smaller = MixtureDensityNetwork(
-            self.scale.value, 0.5, len(keep), self.mlp.width_size, self.mlp.depth, key=jax.random.key(0)
-        )
+        shape = (self.mlp.width_size, self.mlp.depth, int(self.mlp.in_size))
+        smaller = MixtureDensityNetwork(self.scale.value, 0.5, len(keep), *shape, key=jax.random.key(0))
         return eqx.tree_at(lambda m: m.mlp, smaller, with_outputs(self.mlp, np.concatenate([[0], rows.ravel()])))
 
     def configuration(self) -> Configuration:
@@ -138,8 +139,8 @@ class MixtureDensityNetwork(eqx.Module):
 
         Args:
             configuration: What ``configuration()`` gave.
-            inputs: Number of coordinates of the state, all of which may jump.
-            outputs: The same number.
+            inputs: Number of coordinates of the state.
+            outputs: Number of coordinates that may jump.
 
         Returns:
             The network.
@@ -151,7 +152,7 @@ class MixtureDensityNetwork(eqx.Module):
             True
         """
         options = {name: configuration[name] for name in ("components", "width", "depth")}
-        return cls(jnp.ones(outputs), 0.5, **options, key=any_key())
+        return cls(jnp.ones(outputs), 0.5, **options, inputs=inputs, key=any_key())
 
 
 @JUMP_MEASURES.register
