@@ -11,6 +11,7 @@ from nke.fitting.decisions import Decision
 from nke.fitting.initial_moments import TransitionSample, near_zero
 from nke.fitting.kinematics import kinematic_constraint
 from nke.fitting.rules import SelectionRules
+from nke.fitting.smooth_basis import GroupSize, group_sizes
 from nke.fitting.smooth_regression import SmoothRegression
 from nke.operators import KinematicConstraint
 from nke.packets import build_packets, excess_kurtosis, group_by_time, jump_flags_by_time
@@ -132,8 +133,14 @@ def moved_without_jumps(
     angles = kinematic_constraint({}, (), names, data, coordinates, rules)
     sample = TransitionSample(data, coordinates, angles, rules.near_zero)
     nothing = np.ones(len(data))
-    law = SmoothRegression.of(sample, nothing, rules.most_degree, int(rng.integers(2**31)), most=most, rounds=1)
+    seed, degree = int(rng.integers(2**31)), rules.most_degree if sample.x.shape[1] <= 3 else 1
+    law = SmoothRegression.of(sample, nothing, degree, seed, most=most, rounds=1, sizes=_few_kernels)
     return law.simulated(sample, rng, parts)
+
+
+def _few_kernels(dimension: int) -> list[GroupSize]:
+    """Kernels over single coordinates, and over pairs of up to three: this much of the noise is enough to know."""
+    return group_sizes(dimension)[: 2 if dimension <= 3 else 1]
 
 
 def decide_jumps(

@@ -5,6 +5,7 @@ the noise gives the weights of the next regression. It is the start of a smooth 
 law needs, and what is left of the motion shows the jumps more clearly than what a polynomial leaves.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_useless_groups
 from nke.fitting.initial_moments import TransitionSample, displacement_density, moments_with_jumps
 from nke.fitting.packet_scores import lower_factors
-from nke.fitting.smooth_basis import FeatureSet, group_sizes
+from nke.fitting.smooth_basis import FeatureSet, GroupSize, group_sizes
 
 MOST_LOG_NOISE = 8.0  # |entry| of a noise factor in a simulation, far from the data
 
@@ -124,6 +125,7 @@ class SmoothRegression:
         constant_noise: bool = False,
         most: int = 32_768,
         rounds: int = 2,
+        sizes: Callable[[int], list[GroupSize]] = group_sizes,
     ) -> "SmoothRegression":
         """Regresses velocities and squared residuals in turn.
 
@@ -135,6 +137,7 @@ class SmoothRegression:
             constant_noise: Whether the noise is the same everywhere.
             most: Transitions that are looked at.
             rounds: How often drift and noise are regressed in turn.
+            sizes: Gives the kinds of kernels for a number of coordinates.
 
         Returns:
             The regression.
@@ -144,7 +147,7 @@ class SmoothRegression:
         calm_part = calm[part]
         speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
         speed = np.where(speed > 0, speed, 1.0)
-        features = FeatureSet.of(x, degree, group_sizes, seed, sample.pairs)
+        features = FeatureSet.of(x, degree, sizes, seed, sample.pairs)
         velocity, weight = moved / step[:, None] / speed, calm_part * step
         spread = np.sqrt(_mean_square(velocity, weight)) * np.ones_like(velocity)  # of velocity · √step
         design = features.design(x)
