@@ -61,6 +61,26 @@ def test_the_table_has_drift_and_total_drift(price):
     assert total == pytest.approx(f + 5 * 5 * np.expm1(0.205), rel=0.01)
 
 
+def test_the_table_of_two_coordinates_shows_what_each_does_as_each_moves():
+    """dx = −y dt + √(1 + y²) dW, dy = x dt + dW: all that changes in x changes with y."""
+    generator = Generator(
+        Advection(lambda z: jnp.array([-z[1], z[0]])),
+        Diffusion.from_tensor(lambda z: jnp.diag(jnp.array([1.0 + z[1] ** 2, 1.0]))),
+        None,
+    )
+    coordinates = Coordinates(np.zeros(2), np.ones(2), 1.0)
+    model = nke.Model(generator, coordinates, 0.1, ("x", "y"), ("", ""))
+    rows = str(model).splitlines()
+    [heading] = [i for i, row in enumerate(rows) if row.split() == ["state", "f", "x", "f", "y", "g", "x"]]
+    along_y = [row.replace("−", "-").split() for row in rows[heading + 1 :] if row.split()[0] == "y"]
+    for _, y, drift_x, drift_y, noise in along_y:
+        assert float(drift_x) == -float(y)
+        assert float(drift_y) == 0
+        assert float(noise) == pytest.approx(np.sqrt(1 + float(y) ** 2), rel=0.01)
+    [words] = [row for row in rows if row.startswith("volatility")]
+    assert "between 1 and 2.24" in words
+
+
 def test_jumps_have_a_rate_and_sizes_in_units(price):
     mean, deviation = 10 * np.expm1(0.205), 10 * np.exp(0.205) * np.sqrt(np.expm1(0.01))
     [line] = [row for row in str(price).splitlines() if row.startswith("jumps ")]

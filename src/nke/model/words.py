@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Row = tuple[str, str]  # a topic and its words
 MOST_COORDINATES = 4  # that tables and lines show
+MOST_COLUMNS = 7  # of a table that shows every coordinate's drift and volatility in every row
 MOST_LETTERS = 8  # of a name that is a part of a heading
 LEAST_CORRELATION = 0.02  # that is worth a word
 LEAST_SHIFT = 0.01  # of the drift, by which jumps must move the mean to be told
@@ -142,6 +143,8 @@ def table(found: Coefficients) -> list[str]:
         The lines, the first one the heading.
     """
     wanted, several = range(len(found.names))[:MOST_COORDINATES], len(found.names) > 1
+    if several and (lines := _table_of_all(found)):
+        return lines
     shift = np.abs(found.total_drift - found.drift).max()
     total = bool(shift > LEAST_SHIFT * np.abs(found.drift).max())
     varying = [found.noise(i) == "state-dependent" for i in wanted]
@@ -161,10 +164,38 @@ def table(found: Coefficients) -> list[str]:
         cells += [figure(found.total_drift[n, i])] * total + [figure(g)] * any(varying)
         cells += [f"{figure(100 * g / x)} %" if positive[i] else ""] * share + [figure(found.jump_rate[n])] * often
         lines.append(cells)
-    widths = [max(len(row[k]) for row in lines) for k in range(len(headings))]
-    rows = ["   ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in lines]
     middle = ", ".join(f"{found.names[i]} {figure(found.states[found.middle, i])}" for i in wanted)
-    return [f"along each coordinate, with the others at {middle}:"] * several + rows
+    return [f"along each coordinate, with the others at {middle}:"] * several + _aligned(lines)
+
+
+def _table_of_all(found: Coefficients) -> list[str]:
+    """What each coordinate does as each of them moves; nothing where that would be too wide."""
+    names, shift = found.names, np.abs(found.total_drift - found.drift).max(axis=0)
+    columns = [(f"f {name}", found.drift[:, i]) for i, name in enumerate(names)]
+    columns += [
+        (f"total {name}", found.total_drift[:, i])
+        for i, name in enumerate(names)
+        if shift[i] > LEAST_SHIFT * np.abs(found.drift[:, i]).max()
+    ]
+    columns += [
+        (f"g {name}", found.volatility[:, i]) for i, name in enumerate(names) if found.noise(i) == "state-dependent"
+    ]
+    if found.has_jumps and not same(found.jump_rate):
+        columns.append((f"jumps a {spoken(found.unit_of_time)}" if found.unit_of_time else "jumps", found.jump_rate))
+    if len(columns) > MOST_COLUMNS or max(map(len, names)) > MOST_LETTERS or (found.along < 0).any():
+        return []
+    states = found.states[np.arange(len(found.along)), found.along]
+    lines = [["state", *(heading for heading, _ in columns)]]
+    for n, (i, x) in enumerate(zip(found.along, states, strict=True)):
+        lines.append([f"{names[i]} {figure(x)}", *(figure(values[n]) for _, values in columns)])
+    middle = ", ".join(f"{name} {figure(x)}" for name, x in zip(names, found.states[found.middle], strict=True))
+    what = "drift f" + (", volatility g" if any(heading.startswith("g ") for heading, _ in columns) else "")
+    return [f"{what} along each coordinate, with the others at {middle}:", *_aligned(lines)]
+
+
+def _aligned(lines: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["   ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in lines]
 
 
 def figure(value: float, digits: int = 3) -> str:
