@@ -20,7 +20,7 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     )
     [example] = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
     names = {}
-    exec(example.replace("DoubleWell()", "DoubleWell(dt=0.05)"), names)
+    exec(example.replace("DoubleWell()", "DoubleWell(dt=0.05)").replace("[0.1, 1.0]", "[0.1]"), names)
     assert fitted == {"data": names["data"], "seed": 0}
     assert names["paths"].shape == (100, 101, 3)
     assert np.isfinite(names["paths"]).all()

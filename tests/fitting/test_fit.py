@@ -31,7 +31,7 @@ class TestReproducibility:
 
     def test_other_seed_other_model(self, stationary_data, moment_fit):
         other = nke.fit(stationary_data, MOMENTS, jumps=False, seed=1, diagnosis=False)
-        assert (numbers(other.model) != numbers(moment_fit.model)).mean() > 0.9
+        assert (numbers(other.model) != numbers(moment_fit.model)).mean() > 0.5  # both start at the same straight line
 
     def test_data_is_left_alone_and_nothing_is_written(self, capfd):
         states, times = STATES.copy(), STEP * np.arange(ROWS)

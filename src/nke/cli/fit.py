@@ -123,7 +123,9 @@ def fit(
             "expected --kinetic, --invariant, --noise and --networks only with --method likelihood"
         )
     columns_known = known_columns(positive, periodic, bounds)
-    output = data.with_suffix(".nke") if output is None else output
+    if output is None:
+        require_regular(data)
+        output = data.with_suffix(".nke")
     _require_folder(output)
     require_regular(data)
     recorded = load_data(data, columns)

@@ -4,7 +4,6 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from nke.arrays import as_numbers
+from nke.arrays import as_numbers, compiled
 from nke.data import Coordinates, Trajectories
 from nke.data.transforms import Periodic, Transform
 from nke.errors import DivergenceError, InputError
@@ -398,7 +397,7 @@ def in_slots(law: GaussianMixture, slots: int) -> GaussianMixture:
     return GaussianMixture(*map(padded, jax.tree.leaves(law)))
 
 
-@eqx.filter_jit
+@compiled
 def advanced(
     evolution: Evolution, generator: Generator, law: GaussianMixture, step: Float[jax.Array, ""]
 ) -> tuple[GaussianMixture, Float[jax.Array, " *batch"]]:
