@@ -155,6 +155,7 @@ class TestAngle:
         assert found.equation.periods == {"hour": 24.0}
         assert (found.model.sample([1000.0], [0.0, 50.0], paths=5)[:, 1] > 1030).all()
 
+    @pytest.mark.validation  # half a minute of compilation
     def test_networks_of_noise_and_jumps_see_it_too(self):
         data = PhaseOscillators(dimension=1).simulate(16, seed=0)
         sizes = {"width": 4, "depth": 1, "schedule": Schedule(steps=20)}
