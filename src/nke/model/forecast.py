@@ -369,7 +369,7 @@ def _evolved(
         advance = begin("forecasting", len(times))
         law = in_slots(start, evolution.components)
         for time, step in zip(times, steps, strict=True):
-            law, left = advanced(evolution, model.generator, law, jnp.asarray(step))
+            law, left = _program(evolution, model.generator, law, jnp.asarray(step))
             if not (np.asarray(left) == 0).all() and not (np.asarray(left) < 1e-6 * step).all():
                 raise DivergenceError(
                     f"expected a density that stays finite, but it diverges or becomes too stiff before time {time:g}; "
@@ -397,7 +397,6 @@ def in_slots(law: GaussianMixture, slots: int) -> GaussianMixture:
     return GaussianMixture(*map(padded, jax.tree.leaves(law)))
 
 
-@compiled
 def advanced(
     evolution: Evolution, generator: Generator, law: GaussianMixture, step: Float[jax.Array, ""]
 ) -> tuple[GaussianMixture, Float[jax.Array, " *batch"]]:
@@ -411,6 +410,9 @@ def advanced(
     for _ in range(law.weights.ndim - 1):
         one = jax.vmap(one)
     return one(law)
+
+
+_program = compiled(advanced)
 
 
 def filled(law: GaussianMixture) -> GaussianMixture:
