@@ -260,6 +260,19 @@ def test_split_of_one_long_trajectory_holds_out_the_ends_of_stretches():
         assert set(np.unique(steps)) <= {1.0, 11.0}  # no transition from one stretch to the next
 
 
+def test_few_trajectories_are_held_out_by_their_own_ends():
+    """Two or three long ones and a short one: a tenth of the rows, not half of the trajectories."""
+    data = Trajectories([np.arange(100.0), 1000 + np.arange(200.0), 5000 + np.arange(3.0)], 0.5)
+    train, held_out = data.hold_out(0.1, seed=0)
+    assert len(held_out.observed_states) == 30
+    assert len(np.unique(np.concatenate([train.observed_states, held_out.observed_states]))) == 303
+    assert {float(row[0]) // 1000 for row in held_out.observed_states} == {0.0, 1.0}
+    assert (train.transitions().displacement == 1).all()
+    assert (held_out.transitions().displacement == 1).all()
+    many = Trajectories(np.zeros((10, 5, 1)), 0.5)
+    assert [len(part) for part in many.hold_out(0.1, seed=0)] == [9, 1]
+
+
 def test_split_keeps_trajectories_without_transition_in_training():
     states = random_states(4, 5, 1)
     states[1:3, 1:] = NAN

@@ -180,7 +180,7 @@ class TrajectoryFlowMatching:
         """
         refuse_jumps(jumps, self)
         clock = time.perf_counter()
-        parts = [part.transitions() for part in data.split(self.held_out, run.seed)]
+        parts = [part.transitions() for part in data.hold_out(self.held_out, run.seed)]
         training, held_out = (_blocks(part, coordinates) for part in parts)
         trainer = Trainer(self.schedule, run)
         moved, step = coordinates.displacement_to(parts[0].displacement), coordinates.step_to(parts[0].step)

@@ -245,6 +245,53 @@ class Trajectories:
         held_out = np.isin(np.arange(len(self)), chosen)
         return self.select(~held_out), self.select(held_out)
 
+    def hold_out(self, fraction: float, seed: int) -> tuple["Trajectories", "Trajectories"]:
+        """Holds out about a fraction of the rows, to compare laws on: what ``nke.fit`` does.
+
+        By trajectory like ``split``; but of so few trajectories that one of them is far more than the fraction, each
+        is cut in time as a single one is.
+
+        Args:
+            fraction: The share to hold out, between 0 and 1.
+            seed: Seed of the random choice.
+
+        Returns:
+            The trajectories to train on, and those held out.
+
+        Raises:
+            InputError: If one of the parts would have no transition.
+
+        Example:
+            >>> train, held_out = nke.Trajectories(np.zeros((2, 100, 1)), 0.5).hold_out(0.1, seed=0)
+            >>> len(train.transitions()), len(held_out.transitions())
+            (178, 18)
+        """
+        usable = np.flatnonzero(observed_counts(self._observed, self._lengths) >= 2).tolist()
+        if len(self) == 1 or round(fraction * len(usable)) >= 1:
+            return self.split(fraction, seed)
+        cut = [i for i in usable if min(self._held(i, fraction)) >= 2]
+        if not cut:
+            return self.split(fraction, seed)
+        parts = [self.select(i)._cut(fraction) for i in cut]
+        whole = [self.select(i) for i in usable if i not in cut]
+        labels = self.names, self.units, self.unit_of_time, self.calendar
+
+        def together(chosen: list["Trajectories"]) -> "Trajectories":
+            rows, times = ([part for one in chosen for part in one._parts(array)] for array in ("_rows", "_times"))
+            return type(self)(rows, times, *labels)
+
+        return together([*(first for first, _ in parts), *whole]), together([second for _, second in parts])
+
+    def _held(self, i: int, fraction: float) -> tuple[int, int]:
+        """Observed rows of a trajectory before and after a cut."""
+        ends = np.cumsum(self._lengths)
+        seen = int(self._observed[ends[i] - self._lengths[i] : ends[i]].sum())
+        after = round(fraction * seen)
+        return seen - after, after
+
+    def _parts(self, array: str) -> list[Float64[np.ndarray, "..."]]:
+        return np.split(getattr(self, array), np.cumsum(self._lengths)[:-1])
+
     def split_last(self, fraction: float) -> tuple["Trajectories", "Trajectories"]:
         """Holds out the last rows of every trajectory: what is to be predicted from what came before.
 

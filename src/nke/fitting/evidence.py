@@ -46,6 +46,7 @@ def maximise_evidence(
     iterations: int = 50,
     tolerance: float = 0.03,
     least_effective: float = 0.1,
+    weak: Float[np.ndarray, " p"] | float = WEAK,
 ) -> Penalised:
     """Finds the penalties of the largest evidence by MacKay's fixed point λ ← γ/|θ|², the best iterate kept.
 
@@ -57,6 +58,7 @@ def maximise_evidence(
         iterations: How many at most.
         tolerance: Nats of evidence by which the last iterations may differ.
         least_effective: Effective parameters below which a group is dropped.
+        weak: Precisions of the parameters without a group; infinite for those that are not used.
 
     Returns:
         Parameters, penalties and evidence.
@@ -70,7 +72,7 @@ def maximise_evidence(
     precisions = np.array(precisions, float)
     best, before = None, -np.inf
     for _ in range(iterations):
-        found, norms = _at(information, linear, groups, precisions)
+        found, norms = _at(information, linear, groups, precisions, weak)
         if best is None or found.evidence > best.evidence:
             best = found
         if abs(found.evidence - before) < tolerance:
@@ -90,6 +92,7 @@ def without_useless_groups(
     groups: Int[np.ndarray, " p"],
     most_effective: float = np.inf,
     most_loss: float = 2.0,
+    weak: Float[np.ndarray, " p"] | float = WEAK,
 ) -> Penalised:
     """Drops groups one by one, the cheapest first, as long as all of that costs little evidence.
 
@@ -103,13 +106,14 @@ def without_useless_groups(
         groups: Group of each parameter.
         most_effective: Effective parameters above which a group is not dropped.
         most_loss: Nats of evidence that dropping them may cost, all together.
+        weak: Precisions of the parameters without a group.
 
     Returns:
         The smaller law, or the same.
     """
     precisions, lost = found.precisions, 0.0
     while (open_groups := np.isfinite(precisions) & (found.effective < most_effective)).any():
-        losses = np.where(open_groups, _losses(information, linear, groups, precisions), np.inf)
+        losses = np.where(open_groups, _losses(information, linear, groups, precisions, weak), np.inf)
         cheapest = int(np.argmin(losses))
         lost += losses[cheapest]
         if lost > most_loss:
@@ -117,7 +121,7 @@ def without_useless_groups(
         precisions = np.where(np.arange(len(precisions)) == cheapest, np.inf, precisions)
     if np.array_equal(precisions, found.precisions):
         return found
-    return maximise_evidence(information, linear, groups, precisions)
+    return maximise_evidence(information, linear, groups, precisions, weak=weak)
 
 
 def _losses(
@@ -125,10 +129,11 @@ def _losses(
     linear: Float[np.ndarray, " p"],
     groups: Int[np.ndarray, " p"],
     precisions: Float[np.ndarray, " g"],
+    weak: Float[np.ndarray, " p"] | float = WEAK,
 ) -> Float[np.ndarray, " g"]:
     """Nats that dropping each group would lose; infinite for those that are dropped already."""
-    scale, factor, values = _solve(information, linear, groups, precisions)
-    on = np.isfinite(parameter_precisions(groups, precisions))
+    scale, factor, values = _solve(information, linear, groups, precisions, weak)
+    on = np.isfinite(_each(groups, precisions, weak))
     inverse, whitened = cho_solve(factor, np.eye(len(scale)), check_finite=False), values[on] / scale
     losses = np.full(len(precisions), np.inf)
     for group in np.flatnonzero(np.isfinite(precisions)):
@@ -146,10 +151,11 @@ def _at(
     linear: Float[np.ndarray, " p"],
     groups: Int[np.ndarray, " p"],
     precisions: Float[np.ndarray, " g"],
+    weak: Float[np.ndarray, " p"] | float = WEAK,
 ) -> tuple[Penalised, Float[np.ndarray, " g"]]:
     """Parameters and evidence for given penalties, and Σθ² of every group."""
-    _, factor, values = _solve(information, linear, groups, precisions)
-    on = np.isfinite(parameter_precisions(groups, precisions))
+    _, factor, values = _solve(information, linear, groups, precisions, weak)
+    on = np.isfinite(_each(groups, precisions, weak))
     (invert,) = get_lapack_funcs(("trtri",), (factor[0],))
     left = np.sum(np.tril(invert(factor[0], lower=1)[0]) ** 2, axis=0)  # the diagonal of the inverse
     evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
@@ -168,9 +174,10 @@ def _solve(
     linear: Float[np.ndarray, " p"],
     groups: Int[np.ndarray, " p"],
     precisions: Float[np.ndarray, " g"],
+    weak: Float[np.ndarray, " p"] | float = WEAK,
 ) -> tuple[Float[np.ndarray, " n"], tuple[Float[np.ndarray, "n n"], bool], Float[np.ndarray, " p"]]:
     """Λ^{−½} of the parameters that are used, the factor of I + Λ^{−½}HΛ^{−½}, and θ̂."""
-    each = parameter_precisions(groups, precisions)
+    each = _each(groups, precisions, weak)
     on = np.isfinite(each)
     scale = 1 / np.sqrt(each[on])
     whole = scale[:, None] * information[np.ix_(on, on)] * scale
@@ -189,6 +196,12 @@ def _factor(whole: Float[np.ndarray, "p p"]) -> tuple[Float[np.ndarray, "p p"], 
         except np.linalg.LinAlgError:
             continue
     raise DivergenceError("the information about the parameters is not positive definite")
+
+
+def _each(
+    groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"], weak: Float[np.ndarray, " p"] | float
+) -> Float[np.ndarray, " p"]:
+    return np.where(groups < 0, weak, parameter_precisions(groups, precisions))
 
 
 def parameter_precisions(groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"]) -> Float[np.ndarray, " p"]:

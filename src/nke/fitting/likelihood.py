@@ -165,7 +165,7 @@ class Likelihood:
             'none, as is known of this system'
         """
         clock, rules = time.perf_counter(), self.rules
-        training, checking = (part.transitions() for part in data.split(self.held_out, run.seed))
+        training, checking = (part.transitions() for part in data.hold_out(self.held_out, run.seed))
         decisions = [division(len(training), len(checking), self.held_out)]
         some = some_transitions(training, rules.averaged_transitions, run.seed)
         found, why = jumps(some)

@@ -124,7 +124,7 @@ class MomentMatching:
             {'neighbours': 32}
         """
         clock, sizes = time.perf_counter(), (self.width, self.depth)
-        parts = [part.transitions() for part in data.split(self.held_out, run.seed)]
+        parts = [part.transitions() for part in data.hold_out(self.held_out, run.seed)]
         rng = np.random.default_rng(run.seed)
         some = some_transitions(parts[0], self.rules.averaged_transitions, run.seed)
         constraint, known = known_motion(self.kinetic, self.invariant, data.names, some, coordinates, self.rules)

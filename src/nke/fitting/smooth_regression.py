@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from threadpoolctl import threadpool_limits
 
-from nke.fitting.evidence import WEAK, Penalised, maximise_evidence, without_useless_groups
+from nke.fitting.evidence import Penalised, maximise_evidence, parameter_precisions, without_useless_groups
 from nke.fitting.initial_moments import TransitionSample, displacement_density, moments_with_jumps
 from nke.fitting.packet_scores import lower_factors
 from nke.fitting.smooth_basis import FeatureSet, GroupSize, group_sizes
@@ -345,7 +345,7 @@ def _regress_noise(
         for j, unit in enumerate(units):
             variance = np.average(white[:, i] ** 2, weights=calm)
             linear = design.T @ (calm * white[:, i] * unit) / variance
-            entry = _supported(gram / variance, linear, groups, np.ones(features.count))
+            entry = _supported(gram / variance, linear, groups, np.ones(features.count), calm.sum())
             found.append(entry)
             left -= (design @ entry.values) * units[j]
         units.append(left)
@@ -356,7 +356,7 @@ def _regress_noise(
             linear = 2 * gram @ entry.values + design.T @ (calm * (square - 1))
             # What seemed of no use at first may be of use once the variance is known better.
             strengths = np.where(np.isfinite(entry.precisions), entry.precisions, 1.0)
-            entry, before = _supported(2 * gram, linear, groups, strengths), entry
+            entry, before = _supported(2 * gram, linear, groups, strengths, calm.sum()), entry
             shorter = _no_less_likely(design, left, calm, before.values, entry.values)
             if shorter is None:
                 entry = before
@@ -401,17 +401,41 @@ def _supported(
     linear: Float[np.ndarray, " f"],
     groups: Int[np.ndarray, " f"],
     precisions: Float[np.ndarray, " g"],
+    count: float,
 ) -> Penalised:
-    """The regression, or a constant where the evidence for anything else is missing."""
-    first, count = maximise_evidence(information, linear, groups, precisions), len(precisions)
-    found = without_useless_groups(first, information, linear, groups)
-    constant = np.arange(len(groups)) == 0
-    value = linear[0] / information[0, 0]
-    cost = np.log(information[0, 0] / WEAK) / 2
-    alone = linear[0] * value / 2 - cost
-    if found.evidence > alone:
-        return found
-    return Penalised(np.where(constant, value, 0.0), np.full(count, np.inf), alone, np.zeros(count), cost)
+    """The regression without slopes that the data does not support, or a constant where all else is not supported.
+
+    Constants and slopes have the prior of as much information as one of the n transitions has of them, so that each
+    costs about log(n)/2 nats, as in every law.
+    """
+    weak, free = np.diag(information) / count, np.flatnonzero(groups < 0)[1:]
+    found = _without_useless(information, linear, groups, precisions, weak)
+    while True:
+        used = free[np.isfinite(weak[free])]
+        each = parameter_precisions(groups, found.precisions)
+        each = np.where(groups < 0, weak, each)
+        on = np.flatnonzero(np.isfinite(each))
+        covariance = np.linalg.inv(information[np.ix_(on, on)] + np.diag(each[on]))
+        wald = found.values[on] ** 2 / np.diag(covariance)
+        weakest = min(used, key=lambda slope: wald[on == slope][0], default=None)
+        if weakest is None or wald[on == weakest][0] >= np.log(count):
+            break
+        weak[weakest] = np.inf
+        found = maximise_evidence(information, linear, groups, found.precisions, weak=weak)
+    constant, groups_off = np.arange(len(groups)) == 0, np.full(len(precisions), np.inf)
+    alone = maximise_evidence(information, linear, groups, groups_off, weak=np.where(constant, weak, np.inf))
+    return found if found.evidence > alone.evidence else alone
+
+
+def _without_useless(
+    information: Float[np.ndarray, "f f"],
+    linear: Float[np.ndarray, " f"],
+    groups: Int[np.ndarray, " f"],
+    precisions: Float[np.ndarray, " g"],
+    weak: Float[np.ndarray, " f"],
+) -> Penalised:
+    first = maximise_evidence(information, linear, groups, precisions, weak=weak)
+    return without_useless_groups(first, information, linear, groups, weak=weak)
 
 
 def _mean_square(values: Float[np.ndarray, "t r"], weight: Float[np.ndarray, " t"]) -> Float[np.ndarray, " r"]:

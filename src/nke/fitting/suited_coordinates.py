@@ -145,7 +145,7 @@ def _renamed(method: Method, data: Trajectories, inner: Trajectories) -> Any:
 def _in_the_users_coordinates(result: FitResult, data: Trajectories, method: Any, run: FitRun) -> FitResult:
     """The result with score and step looked at in the user's coordinates, which differ from state to state."""
     model, rules = result.model, result.rules
-    held_out = data.split(method.held_out, run.seed)[1].transitions()
+    held_out = data.hold_out(method.held_out, run.seed)[1].transitions()
     some = some_transitions(held_out, rules.averaged_transitions, run.seed)
     every = some_transitions(data.transitions(), rules.averaged_transitions, run.seed)
     parts = {"step": some, "noise range": every}
