@@ -130,7 +130,7 @@ def division(training: int, held_out: int, share: float, kind: str = "transition
         "How was the data divided?",
         f"{training} {kind} to train, {held_out} held out",
         {"training": training, "held out": held_out},
-        f"{share:.0%} of the trajectories, or the ends of stretches of a single one, are held out",
+        f"{share:.0%} of the trajectories, or the ends of stretches of few, are held out",
         "data",
     )
 
