@@ -1,7 +1,7 @@
 """Hooks of the documentation site: files of the repository that pages link to become part of it.
 
-Pages are written to be read in the repository too, so that some link to ``../benchmarks/tables.md`` or to a source file.
-The site has no repository beside it: what is linked is copied below ``repository/``.
+Pages are written to be read in the repository too, so that some link to ``../benchmarks/tables.md`` or to a source
+file. The site has no repository beside it: what is linked is copied below ``repository/``.
 """
 
 import re

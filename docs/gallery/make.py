@@ -20,7 +20,11 @@ def main(names: list[str]) -> None:
             print(name, flush=True)
             environment = {"JAX_COMPILATION_CACHE_DIR": compiled, **os.environ}
             done = subprocess.run(
-                [sys.executable, "-W", "ignore", f"{name}.py"], cwd=HERE, env=environment, stdout=subprocess.PIPE, check=True
+                [sys.executable, "-W", "ignore", f"{name}.py"],
+                cwd=HERE,
+                env=environment,
+                stdout=subprocess.PIPE,
+                check=True,
             )
             (HERE / f"{name}.txt").write_bytes(done.stdout)
 
