@@ -67,7 +67,7 @@ class Quadrature(eqx.Module):
 
         Args:
             d: Number of dimensions.
-            dtype: Type of the numbers.
+            dtype (DTypeLike): Type of the numbers.
 
         Returns:
             A weight for each point; they sum to one.
