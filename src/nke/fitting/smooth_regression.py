@@ -18,6 +18,7 @@ from nke.fitting.initial_moments import TransitionSample, displacement_density, 
 from nke.fitting.packet_scores import lower_factors
 from nke.fitting.smooth_basis import FeatureSet, GroupSize, group_sizes
 
+CLEARLY = 3.0  # nats of evidence by which anything else must be ahead of a constant: odds of 20 to 1
 MOST_LOG_NOISE = 8.0  # |entry| of a noise factor in a simulation, far from the data
 
 
@@ -408,7 +409,8 @@ def _supported(
     Constants and slopes have the prior of as much information as one of the n transitions has of them, so that each
     costs about log(n)/2 nats, as in every law.
     """
-    weak, free = np.diag(information) / count, np.flatnonzero(groups < 0)[1:]
+    known, free = np.diag(information), np.flatnonzero(groups < 0)[1:]
+    weak = np.where(known > 0, known / count, np.inf)  # of a column that never changes nothing is known
     found = _without_useless(information, linear, groups, precisions, weak)
     while True:
         used = free[np.isfinite(weak[free])]
@@ -424,7 +426,8 @@ def _supported(
         found = maximise_evidence(information, linear, groups, found.precisions, weak=weak)
     constant, groups_off = np.arange(len(groups)) == 0, np.full(len(precisions), np.inf)
     alone = maximise_evidence(information, linear, groups, groups_off, weak=np.where(constant, weak, np.inf))
-    return found if found.evidence > alone.evidence else alone
+    chances = np.log(1.0 + len(precisions))  # the best of several groups gains something by chance
+    return found if found.evidence > alone.evidence + CLEARLY + chances else alone
 
 
 def _without_useless(
