@@ -21,6 +21,8 @@ from nke.cli.words import as_flags
         ("or another coordinate (positive=[...])", "or another coordinate (--positive COLUMN)"),
         ("then say periodic={'theta': 360}", "then say --periodic theta:360"),
         ("say bounds={'share': (0, 1)}", "say --bounds share:0:1"),
+        ("say bounds={'share':\n   (0,\n   1)}", "say --bounds share:0:1"),
+        ("say positive=['Adj Close']", "say --positive 'Adj Close'"),
         ("then say kinetic={'x': 'vx', 'y': 'vy'}", "then say --kinetic x:vx,y:vy"),
         ("kinetic={} learns all alike", "--kinetic none learns all alike"),
         ("the noise= of a step is 3 = 2 + 1", "the noise= of a step is 3 = 2 + 1"),

@@ -1,6 +1,7 @@
 """Advice in the words of the command line: what the library says of its arguments, as flags."""
 
 import re
+import shlex
 
 # Arguments of the library that are options of a command by the same name.
 OPTIONS = (
@@ -55,8 +56,9 @@ def _repeated(flag: str, name: str, group: str) -> str:
     if pairs and name == "kinetic":
         return f"{flag} {','.join(f'{x}:{v.strip(chr(39))}' for x, v in pairs)}"
     if pairs:
-        return " ".join(f"{flag} {c}:{re.sub(r'[() ]', '', v).replace(',', ':')}" for c, v in pairs)
+        said = [(column, re.sub(r"[()\s]", "", value).replace(",", ":")) for column, value in pairs]
+        return " ".join(f"{flag} {shlex.quote(f'{column}:{value}')}" for column, value in said)
     columns = re.findall(r"'([^']*)'", group)
     if columns:
-        return " ".join(f"{flag} {column}" for column in columns)
+        return " ".join(f"{flag} {shlex.quote(column)}" for column in columns)
     return f"{flag} COLUMN" if "..." in group else f"{flag} none"
