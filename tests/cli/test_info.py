@@ -32,4 +32,4 @@ def test_a_warning_is_a_note(recorded, monkeypatch):
 
 
 def test_no_file(tmp_path):
-    assert "No such file" in refused(run("info", tmp_path / "none.nke"))
+    assert "no such file" in refused(run("info", tmp_path / "none.nke"))

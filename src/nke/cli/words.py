@@ -3,11 +3,16 @@
 import re
 import shlex
 
-# Arguments of the library that are options of a command by the same name.
+# Arguments of the library that are options of a command by the same name, and what is said otherwise.
 OPTIONS = (
     "jumps", "networks", "noise", "positive", "periodic", "bounds", "kinetic", "invariant", "step", "time", "states",
     "trajectory", "wide", "delimiter", "decimal", "calendar", "time_unit", "dates",
 )  # fmt: skip
+NAMES = {
+    "nke.Likelihood": "--method likelihood",
+    ", or read the model alone with nke.load": "",
+    "nke.cache() before the fit": "the cache, unless NKE_CACHE=off,",
+}
 ARGUMENT = re.compile(
     rf"\b({'|'.join(OPTIONS)})="
     r"(?: \(--[\w-]+\)"  # the flag stands behind it already
@@ -35,6 +40,8 @@ def as_flags(words: str) -> str:
         >>> as_flags("say noise='constant', positive=['u', 'v'] or bounds={'share': (0, 1)}")
         'say --noise constant, --positive u --positive v or --bounds share:0:1'
     """
+    for said, flag in NAMES.items():
+        words = words.replace(said, flag)
     return ARGUMENT.sub(_flag, words)
 
 

@@ -473,9 +473,10 @@ def _with_one(columns: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t m"]:
 
 
 def _likely_period(span: float) -> float:
-    """A usual period that the range nearly fills, or the range itself."""
+    """A usual period that the range nearly fills, or the range itself, rounded."""
     usual = [period for period in (1.0, *USUAL_PERIODS) if 0.9 * period < span <= 1.0001 * period]
-    return float(usual[0]) if usual else span
+    rounded = 10.0 ** (np.floor(np.log10(span)) - 3)  # up, since a period holds all values
+    return float(usual[0] if usual else f"{np.ceil(span / rounded) * rounded:.4g}")
 
 
 def _words(transform: Transform, name: str) -> str:

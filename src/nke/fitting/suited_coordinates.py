@@ -105,7 +105,8 @@ class SuitedCoordinates:
         some = some_transitions(data.transitions(), BORDER_TRANSITIONS, run.seed)
         crossings = expected_crossings(result.model, data, some, method.rules)
         borders, decisions = find_borders(result.model, data, crossings, method.rules)
-        hints = coordinate_hints(data, crossings, self.as_they_are, run.seed, method.rules)
+        angles = {name for d in self.decisions if d.topic == "angles" for name in d.evidence}
+        hints = coordinate_hints(data, crossings, self.as_they_are | angles, run.seed, method.rules)
         model = replace(result.model, borders=borders)
         return replace(result, model=model, decisions=(*result.decisions, *decisions, *hints))
 
