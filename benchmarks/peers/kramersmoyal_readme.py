@@ -74,15 +74,17 @@ def _coordinate(rate: float, noise: Float[np.ndarray, " n"]) -> Float[np.ndarray
 
 def _errors(drift: np.ndarray, diffusion: np.ndarray, true_drift: np.ndarray, true_diffusion: np.ndarray) -> Figures:
     return {
-        "drift error": relative_error(drift, true_drift).relative,
-        "diffusion error": relative_error(diffusion, true_diffusion).relative,
+        "drift error": relative_error(drift, true=true_drift).relative,
+        "diffusion error": relative_error(diffusion, true=true_diffusion).relative,
     }
 
 
 def _floor(path: Float[np.ndarray, "n d"], x: Float[np.ndarray, "m d"], drift: Float[np.ndarray, "m d"]) -> float:
     """The drift error of straight lines f_i(y_i), the true family, fitted to the path by least squares."""
     lines = [np.polyfit(column[:-1], np.diff(column) / STEP, 1) for column in path.T]
-    return relative_error(np.stack([np.polyval(line, y) for line, y in zip(lines, x.T, strict=True)], axis=1), drift)[0]
+    return relative_error(
+        np.stack([np.polyval(line, y) for line, y in zip(lines, x.T, strict=True)], axis=1), true=drift
+    )[0]
 
 
 def _parameters(x: np.ndarray, drift: np.ndarray, diffusion: np.ndarray) -> Figures:

@@ -159,7 +159,7 @@ def _rows(paths: torch.Tensor) -> np.ndarray:
 
 
 def _distances(generated: np.ndarray, data: Data) -> Figures:
-    metrics = path_metrics(generated, _rows(data.reference))._asdict()
+    metrics = path_metrics(generated, reference=_rows(data.reference))._asdict()
     return {name.replace("_", " "): metrics[name] for name in COMPARED}
 
 

@@ -127,7 +127,9 @@ def _size(trajectories: int, seed: int) -> dict[str, float]:
     data, test = system.simulate(trajectories, seed), system.simulate(TEST, seed + 1000)
     result: FitResult = fit(data, Likelihood(networks=True), seed=seed)
     seen, found = test.transitions(), recovery(result.model, system, test.states)
-    gain = result.model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(seen.y, seen.x, seen.step)
+    gain = result.model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(
+        seen.y, given=seen.x, step=seen.step
+    )
     return {
         "score over true law": float(gain.mean()),
         "drift (median)": found.drift.median,

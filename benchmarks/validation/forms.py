@@ -71,7 +71,7 @@ def _little_data(form: str, trajectories: int, step: float) -> str:
     data, test = (system.simulate(n, n, times=step * np.arange(101)) for n in (trajectories, 255))
     model = fit(data, FORMS[form], jumps=False, seed=0).model
     seen = test.transitions()
-    gain = model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(seen.y, seen.x, seen.step)
+    gain = model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(seen.y, given=seen.x, step=seen.step)
     grid = np.linspace(-12, 12, 24001)[:, None]
     masses = {}
     for where, points in {"on": np.linspace(-1.2, 1.2, 9), "off": np.linspace(-3, 3, 9)}.items():

@@ -75,7 +75,7 @@ class UnavailableError(NkeError, NotImplementedError):
     """A quantity was asked for that has no formula for this system.
 
     Example:
-        >>> nke.systems.Lorenz().log_prob([1.0, 1.0, 1.0], [0.0, 0.0, 0.0], 0.1)
+        >>> nke.systems.Lorenz().log_prob([1.0, 1.0, 1.0], given=[0.0, 0.0, 0.0], step=0.1)
         Traceback (most recent call last):
         nke.errors.UnavailableError: the transition density of Lorenz has no closed form; compare with simulate...
     """

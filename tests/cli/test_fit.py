@@ -31,6 +31,7 @@ def test_the_method_is_as_asked():
 
 def test_columns_are_as_named():
     assert known_columns(None, None, None) == {}
+    assert known_columns(["none"], ["none"], None) == {"positive": [], "periodic": []}
     asked = known_columns(["u", "v"], ["theta", "heading:360"], ["share:0:1", "a:b:-1:2.5"])
     assert asked == {
         "positive": ["u", "v"],

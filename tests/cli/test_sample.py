@@ -25,6 +25,13 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(tmp_path):
     assert "ends in one of" in refused(run("sample", tmp_path / "none.nke", "-o", tmp_path / "a.xls", *start))
 
 
+def test_a_start_has_a_number_for_each_coordinate(fitted, tmp_path):
+    for command in (("sample", "--duration", 1), ("forecast", "--times", "0:1:0.5")):
+        outcome = run(command[0], fitted, "-o", tmp_path / "a.csv", "--start", "1,2", *command[1:])
+        assert outcome.exit_code == 2
+        assert "expected 1 number (size), but got 2" in " ".join(outcome.stderr.split())
+
+
 @pytest.mark.parametrize(("duration", "interval"), [("1", "2"), ("1", "1e-300")])
 def test_times_that_make_no_sense_are_refused(fitted, tmp_path, duration, interval):
     asked = ("--start", "0", "--duration", duration, "--interval", interval)

@@ -21,7 +21,7 @@ from nke.systems import DoubleWell
 def test_increment_metrics_equal_scipy():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(30, 6, 2)).cumsum(axis=1), rng.standard_t(5, size=(20, 6, 2)).cumsum(axis=1)
-    found = path_metrics(a, b)
+    found = path_metrics(a, reference=b)
     da, db = (np.diff(paths, axis=1).reshape(-1, 2) for paths in (a, b))
     transport = np.mean([wasserstein_distance(da[:, i], db[:, i]) / db[:, i].std() for i in range(2)])
     assert found.increment_wasserstein == pytest.approx(transport, rel=1e-9)
@@ -91,10 +91,10 @@ def excess():
     times = np.linspace(0, 2, 41)
     test = SYSTEM.simulate(256, seed=3, times=times)
     again = [SYSTEM.simulate_states(256, 10 + i, times, test.initial) for i in range(10)]
-    rows = np.array([path_metrics(paths, np.asarray(test.states)) for paths in again])
+    rows = np.array([path_metrics(paths, reference=np.asarray(test.states)) for paths in again])
 
     def measured(model):
-        found = path_metrics(model.sample(test.initial, times, seed=1), np.asarray(test.states))
+        found = path_metrics(model.sample(test.initial, times, seed=1), reference=np.asarray(test.states))
         return np.abs(np.array(found) - rows.mean(axis=0)) / rows.std(axis=0, ddof=1)
 
     return measured

@@ -115,6 +115,24 @@ class TestFrames:
         frame = polars.DataFrame({"date": ["2024-03-01", "2024-03-02", "2024-03-03"], "x": [1.0, None, 4.0]})
         for made in (frame, frame.with_columns(polars.col("date").str.to_date())):
             assert nke.read(made).transitions().step.tolist() == [2]
+            assert nke.read(made.lazy()).transitions().step.tolist() == [2]
+        series = nke.files.recorded(polars.Series("level", [1.0, 2.0, 4.0]), 0.5)
+        assert (series.names, series.transitions().step.tolist()) == (("level",), [0.5, 0.5])
+
+    def test_that_are_lazy_are_collected(self):
+        class Lazy:
+            def collect(self):
+                return pd.DataFrame({"time": [0.0, 0.5], "x": [1.0, 2.0]})
+
+        for read in (nke.read, nke.files.recorded):
+            assert read(Lazy()).names == ("x",)
+
+    def test_that_lie_on_their_side_are_refused(self):
+        frame = pd.DataFrame(np.zeros((3, 100))).rename(columns=str)
+        with pytest.raises(InputError, match="but got 3 rows and 100 coordinates; transpose the table"):
+            nke.read(frame, step=0.1)
+        assert nke.read(frame, step=0.1, states=[str(i) for i in range(100)]).dimension == 100
+        assert len(nke.read(frame, step=0.1, wide=True)) == 100
 
     def test_a_series_of_plain_numbers_needs_a_step(self):
         with pytest.raises(InputError, match="expected a column of times"):

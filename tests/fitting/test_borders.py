@@ -9,7 +9,7 @@ import pytest
 import nke
 from nke.data import Coordinates, Trajectories
 from nke.fitting import SelectionRules
-from nke.fitting.borders import find_borders
+from nke.fitting.borders import expected_crossings, find_borders
 from nke.operators import Advection, Diffusion, Generator
 from nke.systems import OrnsteinUhlenbeck
 from true_models import true_model
@@ -29,11 +29,15 @@ def walk_between(low: float, high: float, noise: float = 0.2) -> tuple[nke.Model
     return model, Trajectories(np.stack(path, axis=1), 1.0, names=["level"])
 
 
+def found_borders(model, data):
+    return find_borders(model, data, expected_crossings(model, data, data.transitions(), RULES), RULES)
+
+
 @pytest.mark.parametrize(("low", "high"), [(0.0, 2.0), (-1.0, 1.0)])
 def test_a_walk_between_walls(low, high):
     """One step in twelve would cross a wall; the ends of 10,000 steps of size 0.2 are close to them."""
     model, data = walk_between(low, high)
-    borders, (decision,) = find_borders(model, data, data.transitions(), RULES)
+    borders, (decision,) = found_borders(model, data)
     assert borders is not None
     assert borders[0] == pytest.approx((low, high), abs=1e-3)
     assert (borders[0][0] == 0) == (low == 0)  # zero is exact for what is positive
@@ -59,14 +63,14 @@ def test_no_border_where_there_is_none():
     for seed in range(20):
         data = system.simulate(16, seed=seed)
         assert data.observed_states.min() < 0
-        assert find_borders(model, data, data.transitions(), RULES) == (None, [])
+        assert found_borders(model, data) == (None, [])
 
 
 def test_what_is_never_negative_stays_so():
     """A process far above zero: no step would have crossed it, but a law says nothing about states that far away."""
     system = OrnsteinUhlenbeck(mean=10.0)
     data = system.simulate(16, seed=3)
-    borders, (decision,) = find_borders(true_model(system, step=system.interval), data, data.transitions(), RULES)
+    borders, (decision,) = found_borders(true_model(system, step=system.interval), data)
     assert borders == ((0.0, np.inf),)
     assert not decision.warning
     assert decision.evidence[f"{system.names[0]} ≥ 0"]["crossings that the law would have made"] < 1e-6
@@ -92,3 +96,4 @@ def test_a_fit_of_a_share_stays_between_its_bounds():
     assert paths.min() >= 0
     assert paths.max() <= 1
     assert "share ≥ 0" in result.decision("borders").answer
+    assert "hint share stays between 0 and 1: bounds={'share': (0, 1)}" in " ".join(result.summary().split())

@@ -106,6 +106,7 @@ def test_a_wrapped_angle_of_an_unusual_period_is_suggested():
     states = np.stack([np.mod(walk, 5.0), walk], axis=-1)
     (hint,) = angle_hints(Trajectories(states, 0.1, names=["wrapped", "counting"]), {})
     assert hint.evidence["wrapped"] == pytest.approx(5.0, rel=0.01)
+    assert hint.answer.startswith("wrapped may be wrapped: if so, say periodic={'wrapped': ")
     assert angle_hints(OrnsteinUhlenbeck().simulate(16, seed=0), {}) == []
 
 

@@ -100,7 +100,7 @@ def assert_densities(model: nke.Model, system, seed: int) -> None:
         for step in (0.05, 0.5):
             assert total_mass(model.transition(np.full(system.dimension, x), step)) == pytest.approx(1, abs=0.01)
     seen = system.simulate(64, seed=seed, times=np.arange(21) * 0.05).transitions()
-    gain = model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(seen.y, seen.x, seen.step)
+    gain = model.log_prob(seen.y, given=seen.x, step=seen.step) - system.log_prob(seen.y, given=seen.x, step=seen.step)
     assert gain.mean() < 2 * gain.std() / np.sqrt(len(gain))
 
 

@@ -170,7 +170,7 @@ def test_log_densities_are_those_of_the_transition():
     found = SmoothRegression.of(sample, np.ones(len(sample.x)), 1, 0)
     some = data.transitions()
     gap = coordinates.log_density_back(found.log_densities(sample)) - np.asarray(
-        system.log_prob(some.y, some.x, some.step)
+        system.log_prob(some.y, given=some.x, step=some.step)
     )
     assert abs(gap.sum()) < 4 * np.sqrt(len(gap)) * gap.std() + 5
     assert abs(gap.mean()) < 2e-3

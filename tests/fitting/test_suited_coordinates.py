@@ -50,7 +50,9 @@ class TestPositive:
         held_out = prices.split(0.1, seed=0)[1]
         assert logarithmic.score.value == pytest.approx(logarithmic.model.score(held_out), abs=1e-6)
         seen = held_out.transitions()
-        assert logarithmic.score.value == pytest.approx(PRICE.log_prob(seen.y, seen.x, seen.step).mean(), abs=0.01)
+        assert logarithmic.score.value == pytest.approx(
+            PRICE.log_prob(seen.y, given=seen.x, step=seen.step).mean(), abs=0.01
+        )
 
     def test_decision(self, logarithmic):
         decision = logarithmic.decision("coordinates")

@@ -68,6 +68,13 @@ def test_a_warning_stands_out(linear_fit):
     assert "warning       the step of the data is too coarse" in result.summary()
 
 
+def test_coordinates_are_suggested_in_a_line(linear_fit):
+    words = "share stays between 0 and 1: bounds={'share': (0, 1)} would keep simulated states there"
+    result = replace(linear_fit, decisions=(*linear_fit.decisions, nke.fitting.Decision("?", words, topic="bounds")))
+    assert f"hint {words}" in " ".join(result.summary().split())
+    assert "hint" not in linear_fit.summary()
+
+
 def test_lines_fit_a_terminal_of_eighty_columns_and_are_few(linear_fit, jump_fit, network_fit):
     for result in (linear_fit, jump_fit, network_fit):
         assert max(map(len, result.summary(verbose=True).splitlines())) <= 80

@@ -95,7 +95,7 @@ def test_the_oscillator_has_a_singular_start_and_its_own_transition():
     for i, step in enumerate(TIMES):
         mixture = forecast.mixtures[i]
         y = np.asarray(mixture.mean) + np.array([[0.0, 0.0], [0.1, -0.2]])
-        truth = system.log_prob(y, np.broadcast_to([1.0, 0.0], y.shape), step)
+        truth = system.log_prob(y, given=np.broadcast_to([1.0, 0.0], y.shape), step=step)
         np.testing.assert_allclose(mixture.log_prob(y), truth, atol=0.01)
     law = multivariate_normal(forecast.mean[1], forecast.covariance[1])
     box = law.cdf([0.5, 0.5], lower_limit=[-0.5, -0.2])

@@ -174,14 +174,14 @@ class TestTransition:
             flow, covariance = system.transition_matrices(np.asarray(step))
             deviation = np.sqrt(covariance[0, 0])
             y = system.mean + flow[0, 0] * (x - system.mean) + deviation * r[:, None]
-            error = np.abs(model.log_prob(y, given=x, step=step) - system.log_prob(y, x, step))
+            error = np.abs(model.log_prob(y, given=x, step=step) - system.log_prob(y, given=x, step=step))
             z = system.rate * step
             displaced = z**3 / 6 * np.abs(x[:, 0] - system.mean) / deviation
             # The next order, z, of both; and float32.
             bound = (1 + z) * (5 / 24 * (1 + r**2) * z**2 + (np.abs(r) + displaced) * displaced) + 1e-4
             assert (error < bound).all()
             at_rest, y = np.full_like(x, system.mean), system.mean + deviation * r[:, None]
-            error = model.log_prob(y, given=at_rest, step=step) - system.log_prob(y, at_rest, step)
+            error = model.log_prob(y, given=at_rest, step=step) - system.log_prob(y, given=at_rest, step=step)
             errors.append(np.abs(error).max())
         # The coarsest error is about 0.02, float32 rounding 1e-5; the next order changes the ratio by z.
         assert errors[0] / errors[1] == pytest.approx(4, rel=0.2)
@@ -196,7 +196,7 @@ class TestTransition:
         y = system.advance(x, step, rng)
         r = np.log(y / x)[:, 0] / (0.2 * np.sqrt(step))
         bound = 0.2 * np.sqrt(step) * (np.abs(r) ** 3 + 3 * np.abs(r) + 1) / 2 + 1e-3
-        assert (np.abs(model.log_prob(y, given=x, step=step) - system.log_prob(y, x, step)) < bound).all()
+        assert (np.abs(model.log_prob(y, given=x, step=step) - system.log_prob(y, given=x, step=step)) < bound).all()
 
     @pytest.mark.parametrize("name", ["OU", "one-dimensional double well"])
     def test_integrates_to_one_in_one_dimension(self, ornstein_uhlenbeck, name):

@@ -32,6 +32,27 @@ class TestStatesOfOneCoordinate:
             linear(1).drift(np.zeros((4, 3)))
 
 
+class TestTwoStates:
+    """Start and end look alike: swapped ones would give plausible numbers."""
+
+    def test_are_told_apart_by_name(self):
+        system = nke.systems.OrnsteinUhlenbeck()
+        for law in (linear(1), system):
+            assert law.log_prob([0.6], given=[0.5], step=0.1) != law.log_prob([0.5], given=[0.6], step=0.1)
+            for arguments, names in (((0.6, 0.5, 0.1), {}), ((0.6, 0.5), {"step": 0.1}), ((0.6,), {"given": 0.5})):
+                with pytest.raises(InputTypeError, match=r"log_prob\(x_next, given=x, step=step\)"):
+                    law.log_prob(*arguments, **names)
+
+    def test_what_is_measured_and_what_is_true_have_names(self):
+        for measure in (nke.evaluation.relative_error, nke.evaluation.path_metrics):
+            with pytest.raises(TypeError, match="positional"):
+                measure(np.ones((2, 3, 1)), np.ones((2, 3, 1)))
+
+    def test_a_state_in_the_place_of_the_step_is_named(self):
+        with pytest.raises(InputError, match=r"expected one step, or one for each state, \(\); but got \(2,\)"):
+            linear(1).transition(0.1, [15.0, 20.0])
+
+
 class TestResults:
     def test_stand_for_their_models(self, small_fit):
         result, data = small_fit["result"], small_fit["data"]

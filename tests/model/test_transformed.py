@@ -63,7 +63,7 @@ class TestLogarithm:
         np.testing.assert_array_equal(prices.total_drift(STATES), prices.drift(STATES))
 
     def test_density(self, prices):
-        truth = PRICES.log_prob(NEXT, STATES, STEP)
+        truth = PRICES.log_prob(NEXT, given=STATES, step=STEP)
         np.testing.assert_allclose(prices.log_prob(NEXT, given=STATES, step=STEP), truth, atol=1e-4)
         data = Trajectories(np.stack([STATES, NEXT], axis=1), STEP)
         assert prices.score(data) == pytest.approx(truth.mean(), abs=1e-4)

@@ -162,7 +162,7 @@ class TestExactDensity:
     def test_integrates_to_one(self, system, step):
         for x in (0.2, 0.7):
             y = self.grid(system, x, step)
-            density = np.exp(system.log_prob(y[:, None], [x], step))
+            density = np.exp(system.log_prob(y[:, None], given=[x], step=step))
             assert trapezoid(density, y) == pytest.approx(1.0, abs=1e-6)
 
     @pytest.mark.parametrize(("system", "x"), [(HarmonicOscillator(), [1.0, -0.5]), (TWO_ASSETS, [1.2, 0.9])], ids=str)
@@ -172,7 +172,7 @@ class TestExactDensity:
         low = cloud.mean(axis=0) - reach
         low = np.maximum(low, 1e-6) if system is TWO_ASSETS else low
         axes = [np.linspace(a, b, 401) for a, b in zip(low, cloud.mean(axis=0) + reach, strict=True)]
-        density = np.exp(system.log_prob(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1), x, 0.5))
+        density = np.exp(system.log_prob(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1), given=x, step=0.5))
         assert trapezoid(trapezoid(density, axes[1]), axes[0]) == pytest.approx(1.0, abs=1e-6)
 
     @every(ONE_DIMENSIONAL)
@@ -181,8 +181,8 @@ class TestExactDensity:
         x, s, t = 0.5, 0.1, 0.15
         z = self.grid(system, x, s)[:, None]
         for y in (0.35, 0.5, 0.6):
-            inner = np.exp(system.log_prob([y], z, t) + system.log_prob(z, [x], s))
-            whole = np.exp(system.log_prob([y], [x], s + t))
+            inner = np.exp(system.log_prob([y], given=z, step=t) + system.log_prob(z, given=[x], step=s))
+            whole = np.exp(system.log_prob([y], given=[x], step=s + t))
             assert trapezoid(inner, z[:, 0]) == pytest.approx(whole, rel=1e-6)
 
     @every(ONE_DIMENSIONAL)
@@ -190,7 +190,7 @@ class TestExactDensity:
         x, step, count = 0.5, 0.3, 20_000
         draws = system.simulate_states(count, 1, [0.0, step], np.full((count, 1), x))[:, 1, 0]
         y = self.grid(system, x, step)
-        distribution = cumulative_trapezoid(np.exp(system.log_prob(y[:, None], [x], step)), y, initial=0.0)
+        distribution = cumulative_trapezoid(np.exp(system.log_prob(y[:, None], given=[x], step=step)), y, initial=0.0)
         assert kstest(draws, lambda points: np.interp(points, y, distribution)).pvalue > 1e-3
 
     @every([system for system in EXACT if system.dimension > 1])
@@ -202,33 +202,33 @@ class TestExactDensity:
         cov = step * system.log_covariance if prices else system.transition_matrices(np.asarray(step))[1]
         truth = -np.linalg.slogdet(2 * np.pi * np.e * cov)[1] / 2
         log_jacobian = np.log(draws).sum(axis=-1) if prices else 0.0
-        assert_within_standard_errors(system.log_prob(draws, x, step) + log_jacobian, truth)
+        assert_within_standard_errors(system.log_prob(draws, given=x, step=step) + log_jacobian, truth)
 
     @every(EXACT)
     def test_broadcasts_over_states_and_steps(self, system):
         x, x_next = states_of(system, 3), states_of(system, 8)[-4:]
         steps = np.array([0.1, 0.2, 0.1])
-        together = system.log_prob(x_next[:, None], x, steps)
+        together = system.log_prob(x_next[:, None], given=x, step=steps)
         assert together.shape == (4, 3)
         for i in range(4):
             for j in range(3):
-                assert system.log_prob(x_next[i], x[j], steps[j]) == pytest.approx(together[i, j], rel=1e-9)
+                assert system.log_prob(x_next[i], given=x[j], step=steps[j]) == pytest.approx(together[i, j], rel=1e-9)
 
     @every(EXACT)
     def test_step_must_be_positive(self, system):
         x = states_of(system)
         with pytest.raises(ValueError, match="step to be finite and > 0"):
-            system.log_prob(x, x, [0.1] * 5 + [0.0])
+            system.log_prob(x, given=x, step=[0.1] * 5 + [0.0])
 
     @every([system for system in FINE_STEPPED if not isinstance(system, DoubleWell)])
     def test_absent_where_there_is_no_closed_form(self, system):
         x = states_of(system)
         with pytest.raises(NotImplementedError, match="no closed form"):
-            system.log_prob(x, x, 0.1)
+            system.log_prob(x, given=x, step=0.1)
 
     @every([GeometricBrownianMotion(), BlackScholes(), CoxIngersollRoss()])
     def test_domain(self, system):
         inside, outside = np.ones(system.dimension), -np.ones(system.dimension)
-        assert system.log_prob(outside, inside, 0.1) == -np.inf
+        assert system.log_prob(outside, given=inside, step=0.1) == -np.inf
         with pytest.raises(ValueError, match="in the domain"):
-            system.log_prob(inside, outside, 0.1)
+            system.log_prob(inside, given=outside, step=0.1)

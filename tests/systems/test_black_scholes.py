@@ -21,7 +21,7 @@ def test_one_asset_is_geometric_brownian_motion():
     one = BlackScholes(growth=(0.05,), volatility=(0.2,), correlation=((1.0,),))
     single = GeometricBrownianMotion()
     x, y = [[0.7], [1.3]], [[0.9], [1.2]]
-    np.testing.assert_allclose(one.log_prob(y, x, 0.2), single.log_prob(y, x, 0.2), rtol=1e-12)
+    np.testing.assert_allclose(one.log_prob(y, given=x, step=0.2), single.log_prob(y, given=x, step=0.2), rtol=1e-12)
 
 
 class TestMaximumLikelihood:
@@ -32,7 +32,7 @@ class TestMaximumLikelihood:
         seen = data.transitions()
 
         def likelihood(system):
-            return system.log_prob(seen.y, seen.x, seen.step).sum()
+            return system.log_prob(seen.y, given=seen.x, step=seen.step).sum()
 
         for i in range(3):
             for name in ("growth", "volatility"):

@@ -33,7 +33,7 @@ def test_simulated_paths_follow_it(system):
     ends = system.simulate_states(count, 0, [0.0, step], np.full((count, 1), 0.5))[:, -1, 0]
     edges = np.linspace(-0.5, 1.5, 9)
     grid = np.linspace(edges[0], edges[-1], 8 * 40 + 1)
-    density = np.exp(system.log_prob(grid[:, None], [0.5], step))
+    density = np.exp(system.log_prob(grid[:, None], given=[0.5], step=step))
     share = [np.trapezoid(density[40 * i : 40 * i + 41], grid[40 * i : 40 * i + 41]) for i in range(8)]
     found = np.histogram(ends, edges)[0] / count
     np.testing.assert_array_less(np.abs(found - share), 4 * np.sqrt(np.array(share) / count) + 0.002)
@@ -45,9 +45,11 @@ def test_across_the_axis_it_is_ornstein_uhlenbeck(confinement):
     x, y, step = np.array([0.5, -0.3, 0.2]), np.array([0.6, -0.1, 0.1]), 0.3
     variance = 0.25 * (step if confinement == 0 else (1 - np.exp(-2 * confinement * step)) / (2 * confinement))
     across = norm.logpdf(y[1:], x[1:] * np.exp(-confinement * step), np.sqrt(variance)).sum()
-    assert whole.log_prob(y, x, step) == pytest.approx(axis.log_prob(y[:1], x[:1], step) + across, rel=1e-9)
+    assert whole.log_prob(y, given=x, step=step) == pytest.approx(
+        axis.log_prob(y[:1], given=x[:1], step=step) + across, rel=1e-9
+    )
 
 
 def test_without_noise_there_is_no_density():
     with pytest.raises(NotImplementedError, match="noise > 0"):
-        DoubleWell(noise=0).log_prob(np.zeros(3), np.zeros(3), 0.1)
+        DoubleWell(noise=0).log_prob(np.zeros(3), given=np.zeros(3), step=0.1)

@@ -12,7 +12,7 @@ def test_transition():
     system = OrnsteinUhlenbeck(rate=2, mean=1, noise=0.5)
     decay = np.exp(-2 * 0.3)
     truth = norm.logpdf(0.8, 1 - 0.6 * decay, np.sqrt(0.25 / 4 * (1 - decay**2)))
-    assert system.log_prob([0.8], [0.4], 0.3) == pytest.approx(truth, rel=1e-12)
+    assert system.log_prob([0.8], given=[0.4], step=0.3) == pytest.approx(truth, rel=1e-12)
 
 
 def test_is_stationary():

@@ -213,6 +213,6 @@ class TestSystem:
         with pytest.raises(ValueError, match="trajectory 0 starts at"):
             GAS.simulate(1, 0, initial=np.full((1, 6), np.nan))
         with pytest.raises(NotImplementedError, match="no density"):
-            GAS.log_prob(np.zeros(6), np.zeros(6), 0.1)
+            GAS.log_prob(np.zeros(6), given=np.zeros(6), step=0.1)
         with pytest.raises(ValueError, match=r"\(\.\.\., 6\)"):
             GAS.drift(np.zeros(3))

@@ -27,7 +27,7 @@ class Family:
 
     def error(self, seen: Transitions, truth: System, points: Float[Array, "n d"]) -> float:
         """Computes the relative drift error over points of the member that fits the transitions best."""
-        return relative_error(self.fitted(seen, truth).drift(points), np.asarray(truth.drift(points))).relative
+        return relative_error(self.fitted(seen, truth).drift(points), true=np.asarray(truth.drift(points))).relative
 
     def fitted(self, seen: Transitions, truth: System) -> System:
         """Gives the system whose drift is the member that fits the transitions best; noise and jumps are the true."""

@@ -125,11 +125,11 @@ def coefficient_figures(
     found = recovery(law, truth, points)
     figures = {"drift": found.drift.relative, "a": found.diffusion.relative}
     learned, true = (np.asarray(each.diffusion(points)) for each in (law, truth))
-    figures["g"] = relative_error(_root(learned), _root(true)).relative
+    figures["g"] = relative_error(_root(learned), true=_root(true)).relative
     if np.allclose(true, true[0]):
         states = np.asarray(data.states).reshape(-1, truth.dimension)
         states = states[:: -(-len(states) // len(points))]
-        figures["mean a"] = relative_error(np.asarray(law.diffusion(states)).mean(axis=0)[None], true[:1]).relative
+        figures["mean a"] = relative_error(np.asarray(law.diffusion(states)).mean(axis=0)[None], true=true[:1]).relative
     figures["jumps found"] = float(law.has_jumps)
     if found.jump_rate is not None:
         figures["rate"] = found.jump_rate.relative

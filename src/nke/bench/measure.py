@@ -148,7 +148,7 @@ def _compare(generated: Float[np.ndarray, "m t d"], test: Trajectories, data: Da
         return dict.fromkeys((*PathMetrics._fields, *case.statistics), math.nan)
     scale, reference = data.coordinates.scale, np.asarray(test.states)
     with np.errstate(all="ignore"):  # a diverging ensemble may overflow; its metrics say so
-        found = path_metrics(generated / scale, reference / scale)._asdict()
+        found = path_metrics(generated / scale, reference=reference / scale)._asdict()
         if case.path_statistics is not None:
             found |= case.path_statistics(generated, reference, common_times(test))
         return found
@@ -190,7 +190,7 @@ def coefficient_errors(
     errors: dict[str, float] = {}
     for name in names:
         true = np.asarray(getattr(truth, name)(states))
-        found = _if_defined(lambda: relative_error(np.asarray(getattr(model, name)(states)), true))  # noqa: B023
+        found = _if_defined(lambda: relative_error(np.asarray(getattr(model, name)(states)), true=true))  # noqa: B023
         relative, median = found if isinstance(found, tuple) else (math.nan, math.nan)
         errors |= {f"{name}_error": relative, f"{name}_median_error": median}
     if case.law_statistics is not None:

@@ -15,7 +15,7 @@ from nke.systems import System
 def true_log_prob(system: System, part: Transitions) -> Float[np.ndarray, " t"]:
     """Scores the true law: exactly where the system knows its transition density, otherwise by simulated sub-steps."""
     try:
-        return system.log_prob(part.y, part.x, part.step)
+        return system.log_prob(part.y, given=part.x, step=part.step)
     except UnavailableError:
         return simulated_log_prob(system, part)
 

@@ -73,7 +73,8 @@ def fit(
     periodic: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column that is an angle, as in theta, or with its period, as in heading:360; repeatable.",
+            help="Column that is an angle, as in theta, or with its period, as in heading:360; repeatable; none for no "
+            "column.",
             show_default=False,
         ),
     ] = None,
@@ -124,7 +125,7 @@ def fit(
         )
     columns_known = known_columns(positive, periodic, bounds)
     if output is None:
-        require_regular(data)
+        require_regular(data)  # a folder has no name for a model
         output = data.with_suffix(".nke")
     _require_folder(output)
     require_regular(data)
@@ -172,7 +173,9 @@ def known_structure(kinetic: str | None, invariant: str | None, noise: str | Non
 def known_columns(positive: list[str] | None, periodic: list[str] | None, bounds: list[str] | None) -> dict[str, Any]:
     """Reads the options --positive, --periodic and --bounds as options of ``nke.fit``."""
     known: dict[str, Any] = {"positive": [] if positive == ["none"] else list(positive)} if positive else {}
-    if periodic:
+    if periodic == ["none"]:
+        known["periodic"] = []
+    elif periodic:
         turns = [one.rpartition(":") if ":" in one else (one, "", str(2 * math.pi)) for one in periodic]
         known["periodic"] = {name: _number(period, "--periodic", "theta or heading:360") for name, _, period in turns}
     if bounds:

@@ -48,7 +48,7 @@ def forecast(
     from nke.progress import progress_bar
 
     law = load_result(model).model
-    initial = parse_state(str(start)) if after is None else load_data(after, columns)
+    initial = parse_state(str(start), law.names) if after is None else load_data(after, columns)
     with progress_bar(None) as begin:
         found = law.forecast(initial, asked, components, progress=begin)
     table = _table(found, levels)

@@ -1,5 +1,6 @@
 """``nke sample``: simulated paths of a model."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +57,7 @@ def sample(
             drawn = simulate_like(law, data, seed, progress=begin)
         else:
             state, times = (
-                parse_state(str(start)),
+                parse_state(str(start), law.names),
                 recording_times(float(duration or 0), law.step if interval is None else interval),
             )
             states = law.sample(state, times, seed=seed, paths=paths, progress=begin)
@@ -67,9 +68,16 @@ def sample(
     say(f"{drawn}\nsaved to {output}", as_json, facts)
 
 
-def parse_state(start: str) -> list[float]:
-    """Reads numbers separated by commas."""
+def parse_state(start: str, names: Sequence[str]) -> list[float]:
+    """Reads numbers separated by commas, one for each coordinate."""
     try:
-        return [float(number) for number in start.split(",")]
+        state = [float(number) for number in start.split(",")]
     except ValueError as error:
         raise typer.BadParameter(f"expected numbers separated by commas, but got {start!r}") from error
+    if len(state) != len(names):
+        raise typer.BadParameter(
+            f"expected {len(names)} {'number' if len(names) == 1 else 'numbers'} ({', '.join(names)}), "
+            f"but got {len(state)}",
+            param_hint="--start",
+        )
+    return state

@@ -1,12 +1,18 @@
 """Advice in the words of the command line: what the library says of its arguments, as flags."""
 
 import re
+import shlex
 
-# Arguments of the library that are options of a command by the same name.
+# Arguments of the library that are options of a command by the same name, and what is said otherwise.
 OPTIONS = (
     "jumps", "networks", "noise", "positive", "periodic", "bounds", "kinetic", "invariant", "step", "time", "states",
     "trajectory", "wide", "delimiter", "decimal", "calendar", "time_unit", "dates",
 )  # fmt: skip
+NAMES = {
+    "nke.Likelihood": "--method likelihood",
+    ", or read the model alone with nke.load": "",
+    "nke.cache() before the fit": "the cache, unless NKE_CACHE=off,",
+}
 ARGUMENT = re.compile(
     rf"\b({'|'.join(OPTIONS)})="
     r"(?: \(--[\w-]+\)"  # the flag stands behind it already
@@ -34,6 +40,8 @@ def as_flags(words: str) -> str:
         >>> as_flags("say noise='constant', positive=['u', 'v'] or bounds={'share': (0, 1)}")
         'say --noise constant, --positive u --positive v or --bounds share:0:1'
     """
+    for said, flag in NAMES.items():
+        words = words.replace(said, flag)
     return ARGUMENT.sub(_flag, words)
 
 
@@ -55,8 +63,9 @@ def _repeated(flag: str, name: str, group: str) -> str:
     if pairs and name == "kinetic":
         return f"{flag} {','.join(f'{x}:{v.strip(chr(39))}' for x, v in pairs)}"
     if pairs:
-        return " ".join(f"{flag} {c}:{re.sub(r'[() ]', '', v).replace(',', ':')}" for c, v in pairs)
+        said = [(column, re.sub(r"[()\s]", "", value).replace(",", ":")) for column, value in pairs]
+        return " ".join(f"{flag} {shlex.quote(f'{column}:{value}')}" for column, value in said)
     columns = re.findall(r"'([^']*)'", group)
     if columns:
-        return " ".join(f"{flag} {column}" for column in columns)
+        return " ".join(f"{flag} {shlex.quote(column)}" for column in columns)
     return f"{flag} COLUMN" if "..." in group else f"{flag} none"

@@ -24,7 +24,7 @@ class PathMetrics(NamedTuple):
 
     Example:
         >>> paths = np.random.default_rng(0).normal(size=(100, 5, 2)).cumsum(axis=1)
-        >>> nke.evaluation.path_metrics(2 * paths, paths).increment_wasserstein > 0.5
+        >>> nke.evaluation.path_metrics(2 * paths, reference=paths).increment_wasserstein > 0.5
         True
     """
 
@@ -37,7 +37,7 @@ class PathMetrics(NamedTuple):
     kurtosis_error: float
 
 
-def path_metrics(generated: ArrayLike, reference: ArrayLike) -> PathMetrics:
+def path_metrics(generated: ArrayLike, *, reference: ArrayLike) -> PathMetrics:
     """Compares two ensembles of paths; the common start is included, as in the paper.
 
     Args:
@@ -49,7 +49,7 @@ def path_metrics(generated: ArrayLike, reference: ArrayLike) -> PathMetrics:
 
     Example:
         >>> paths = np.random.default_rng(0).normal(size=(100, 5, 2)).cumsum(axis=1)
-        >>> metrics = nke.evaluation.path_metrics(paths + 0.5, paths)
+        >>> metrics = nke.evaluation.path_metrics(paths + 0.5, reference=paths)
         >>> round(metrics.wasserstein, 6), round(metrics.increment_wasserstein, 6)
         (0.5, 0.0)
     """

@@ -20,7 +20,7 @@ class RecoveryError(NamedTuple):
         median: Median over the states of the relative error at that state.
 
     Example:
-        >>> nke.evaluation.relative_error([[1.1], [2.0]], [[1.0], [2.0]]).median
+        >>> nke.evaluation.relative_error([[1.1], [2.0]], true=[[1.0], [2.0]]).median
         0.05...
     """
 
@@ -65,9 +65,9 @@ def recovery(model: Model | System, system: System, states: ArrayLike) -> Recove
     """
     states = np.asarray(states, np.float64).reshape(-1, model.dimension)
     return Recovery(
-        drift=relative_error(model.drift(states), np.asarray(system.drift(states))),
-        diffusion=relative_error(model.diffusion(states), np.asarray(system.diffusion(states))),
-        jump_rate=relative_error(model.jump_rate(states), np.asarray(system.jump_rate(states)))
+        drift=relative_error(model.drift(states), true=np.asarray(system.drift(states))),
+        diffusion=relative_error(model.diffusion(states), true=np.asarray(system.diffusion(states))),
+        jump_rate=relative_error(model.jump_rate(states), true=np.asarray(system.jump_rate(states)))
         if system.has_jumps
         else None,
     )
@@ -107,7 +107,7 @@ def _cumulative(law: GaussianMixture, grid: Float[np.ndarray, " g"]) -> Float[np
     return np.einsum("...k,...kdg->...dg", np.asarray(law.weights), below)
 
 
-def relative_error(learned: ArrayLike, true: ArrayLike) -> RecoveryError:
+def relative_error(learned: ArrayLike, *, true: ArrayLike) -> RecoveryError:
     """Computes the relative error of a coefficient that is given at the same states.
 
     Args:
@@ -118,7 +118,7 @@ def relative_error(learned: ArrayLike, true: ArrayLike) -> RecoveryError:
         The error in L2 over all states and the median over states; NaN where the truth is zero everywhere.
 
     Example:
-        >>> error = nke.evaluation.relative_error([[1.1], [2.2], [3.3]], [[1.0], [2.0], [3.0]])
+        >>> error = nke.evaluation.relative_error([[1.1], [2.2], [3.3]], true=[[1.0], [2.0], [3.0]])
         >>> round(error.relative, 6), round(error.median, 6)
         (0.1, 0.1)
     """

@@ -11,13 +11,14 @@ import numpy as np
 from nke.data import Trajectories
 from nke.errors import DamagedFileError, InputError
 from nke.files.checks import as_lengths, as_trajectories, opened_by_library
+from nke.files.clock import array_times
 from nke.files.columns import TIME_NAMES, Choice
 from nke.files.frame import from_table
 from nke.files.labels import split_time_heading
 from nke.files.long import long_table
 from nke.files.probe import require_readable
 from nke.files.sizes import require_plausible
-from nke.files.table import Table
+from nke.files.table import Clock, Table
 
 STATE_NAMES = ["states", "state", "x", "data", "trajectories", "arr_0"]
 
@@ -25,7 +26,7 @@ STATE_NAMES = ["states", "state", "x", "data", "trajectories", "arr_0"]
 def to_arrays(data: Trajectories) -> dict[str, np.ndarray]:
     """Lays out states (M, N, d) and times (M, N), or (R, d) and (R,) with the lengths of M trajectories.
 
-    Names and units stand beside them.
+    Names and units stand beside them. Times that were dates are dates again.
     """
     arrays = (
         {"states": np.asarray(data.states), "times": np.asarray(data.times)}
@@ -37,6 +38,8 @@ def to_arrays(data: Trajectories) -> dict[str, np.ndarray]:
         }
     )
     words = {"names": data.names, "units": data.units, "unit_of_time": data.unit_of_time}
+    if data.calendar is not None:
+        arrays["times"] = data.calendar.dates(arrays["times"])
     return arrays | {key: np.array(value, dtype=np.str_) for key, value in words.items()}
 
 
@@ -44,10 +47,10 @@ def from_arrays(arrays: Mapping[str, Any], choice: Choice, where: str) -> Trajec
     """Makes trajectories of the arrays called states and times, or of those that the choice names."""
     told = None if choice.states is None else ",".join(choice.states)
     states = arrays[_key(arrays, told, STATE_NAMES, "states", where)]
-    times, unit = choice.step, ""
+    times, clock = choice.step, Clock(choice.time_unit or str(arrays.get("unit_of_time", "")))
     if times is None:
-        clock = _key(arrays, choice.time, TIME_NAMES, "time", where)
-        times, unit = arrays[clock], split_time_heading(clock)[1]
+        key = _key(arrays, choice.time, TIME_NAMES, "time", where)
+        times, clock = array_times(arrays[key], key, choice, where, clock.unit)
     if "lengths" in arrays:
         states, times = np.atleast_1d(states), np.asarray(times)
         ends = np.cumsum(as_lengths(where, arrays["lengths"], len(states)))
@@ -59,7 +62,9 @@ def from_arrays(arrays: Mapping[str, Any], choice: Choice, where: str) -> Trajec
     names, units = (
         [str(word) for word in np.ravel(arrays[key])] if key in arrays else None for key in ("names", "units")
     )
-    return as_trajectories(where, states, times, names, units, str(arrays.get("unit_of_time", unit)))
+    data = as_trajectories(where, states, times, names, units, clock.unit, clock.calendar)
+    data.notes = clock.notes + data.notes
+    return data
 
 
 def _is_something_else(key: str) -> bool:
@@ -236,6 +241,7 @@ def write_hdf5(data: Trajectories, path: Path) -> None:
 
     with h5py.File(path, "w") as file:
         for key, array in to_arrays(data).items():
+            array = np.datetime_as_string(array) if array.dtype.kind == "M" else array  # HDF5 has no dates
             text = array.dtype.kind == "U"
             file.create_dataset(
                 key, data=array.astype(object) if text else array, dtype=h5py.string_dtype() if text else None

@@ -15,9 +15,11 @@ TRAJECTORY_NAMES = [
     "particle_id", "cell", "cell_id", "trial", "episode", "replicate", "sample", "subject", "series", "id",
 ]  # fmt: skip
 TIME_NAMES = [
-    "time", "t", "times", "timestamp", "datetime", "date", "dates", "observation_date", "seconds", "sec", "minutes",
-    "hours", "days", "day", "weeks", "week", "years", "year", "month", "frame", "index",
+    "time", "t", "times", "timestamp", "datetime", "date", "dates", "observation_date", "datum", "seconds", "sec",
+    "minutes", "hours", "days", "day", "weeks", "week", "years", "year", "month", "frame", "zeit", "index",
 ]  # fmt: skip
+DATE_NAMES = ["date", "dates", "day", "observation_date", "datum"]  # beside which a column of times of day may stand
+CLOCK_NAMES = ["time", "times", "time_of_day", "clock", "hour", "hours", "zeit", "uhrzeit"]
 COUNTERS = {"index", "frame", "row", "row_number", "record", "number", "no", "n", "#"}  # of rows, where they count
 
 
@@ -43,11 +45,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Columns:
-    """Positions of the columns in a table; no trajectory column: one trajectory; no time column: a step."""
+    """Positions of the columns in a table; no trajectory column: one trajectory; no time column: a step.
+
+    ``date_and_clock`` are two columns that by their names may be dates and times of day, neither of them a state.
+    """
 
     trajectory: int | None
     time: int | None
     states: tuple[int, ...]
+    date_and_clock: tuple[int, ...] = ()
 
 
 def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
@@ -67,18 +73,26 @@ def choose(headings: Sequence[str], choice: Choice, where: str) -> Columns:
             f"{where}: expected a column of times, such as 'time' or 't', among {_listed(names)}; "
             "name it with time= (--time), or give the time between rows with step= (--step)"
         )
-    taken = {trajectory, time}
+    # With a step no column is read as times; a recorded one is no state either.
+    taken, pair = {trajectory, time if choice.step is None else clock}, _date_and_clock(names, choice)
     if choice.states is None:
-        # With a step no column is read as times; a recorded one is no state either.
-        ignored = clock if time is None else None
-        states = tuple(i for i, name in enumerate(names) if i not in taken and i != ignored and name)
+        states = tuple(i for i, name in enumerate(names) if i not in taken and name)
+        if not (left := tuple(i for i in states if i not in pair)):
+            pair = ()
+        states = left or states
     else:
         at = {name: i for i, name in reversed(list(enumerate(names)))}
         named = [(name, at.get(split_heading(name)[0])) for name in choice.states]
         states = tuple(_named(names, name, "states", where) if i is None else i for name, i in named)
     if not states:
         raise InputError(f"{where}: expected columns of states besides {_listed(names)}; there are none")
-    return Columns(trajectory, time, states)
+    return Columns(trajectory, time, states, () if {trajectory, *states} & {*pair} else pair)
+
+
+def _date_and_clock(names: list[str], choice: Choice) -> tuple[int, ...]:
+    """Two columns that may together be the times, unless the user named one; empty where there are none."""
+    pair = (_guess(names, DATE_NAMES), _guess(names, CLOCK_NAMES))
+    return () if choice.time is not None else tuple(i for i in pair if i is not None) if None not in pair else ()
 
 
 def _column(names: list[str], told: str | None, guess: int | None, role: str, where: str) -> int | None:

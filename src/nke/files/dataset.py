@@ -10,9 +10,11 @@ from nke.data import Trajectories
 from nke.errors import InputError
 from nke.files.arrays import require_own_data
 from nke.files.checks import as_lengths, as_trajectories, opened_by_library
+from nke.files.clock import array_times
 from nke.files.columns import TIME_NAMES, TRAJECTORY_NAMES, Choice
 from nke.files.probe import require_readable
 from nke.files.sizes import require_plausible
+from nke.files.table import Clock
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,8 +46,9 @@ def to_xarray(data: Trajectories) -> "xr.Dataset":
         "state": np.array(data.names, dtype=object),
         "unit": ("state", np.array(data.units, dtype=object)),
     }
-    unit = {"unit_of_time": data.unit_of_time}
-    if not np.isnan(times).any() and (times == times[0]).all():
+    unit, shared = {"unit_of_time": data.unit_of_time}, not np.isnan(times).any() and (times == times[0]).all()
+    times = times if data.calendar is None else data.calendar.dates(times)
+    if shared:
         coordinates["time"] = ("time", times[0], unit)
     else:
         coordinates |= {"times": (("trajectory", "time"), times, unit), "length": ("trajectory", lengths)}
@@ -68,14 +71,16 @@ def from_xarray(source: "xr.Dataset | xr.DataArray", choice: Choice, where: str 
     array, names, units = _states(source, choice, trajectory, time, where)
     axes = [time, array.dims[-1]] if trajectory is None else [trajectory, time, array.dims[-1]]
     states = array.transpose(*axes).to_numpy()
-    times, unit = _times(source, choice, trajectory, time, where)
+    times, clock = _times(source, choice, trajectory, time, where)
     if "length" in source and trajectory is not None:
         kept = as_lengths(where, source["length"], source.sizes[time])
         if len(kept) != len(states):
             raise InputError(f"{where}: expected a length for each of {len(states)} trajectories, but got {len(kept)}")
         states = [part[:rows] for part, rows in zip(states, kept, strict=True)]
         times = [part[:rows] for part, rows in zip(times, kept, strict=True)] if np.ndim(times) == 2 else times
-    return as_trajectories(where, states, times, names, units, unit)
+    data = as_trajectories(where, states, times, names, units, clock.unit, clock.calendar)
+    data.notes = clock.notes + data.notes
+    return data
 
 
 def _dimension(source: "xr.Dataset", told: str | None, usual: list[str]) -> str | None:
@@ -114,9 +119,9 @@ def _states(
     return joined, chosen, [str(source[name].attrs.get("units", "")) for name in chosen]
 
 
-def _times(source: "xr.Dataset", choice: Choice, trajectory: str | None, time: str, where: str) -> tuple[Any, str]:
+def _times(source: "xr.Dataset", choice: Choice, trajectory: str | None, time: str, where: str) -> tuple[Any, Clock]:
     if choice.step is not None:
-        return choice.step, ""
+        return choice.step, Clock(choice.time_unit or "")
     name = "times" if "times" in source else time
     if name not in source.coords and name not in source:
         raise InputError(f"{where}: expected times along {time!r}; give the time between rows with step= (--step)")
@@ -127,12 +132,7 @@ def _times(source: "xr.Dataset", choice: Choice, trajectory: str | None, time: s
             "give the time between rows with step= (--step)"
         )
     unit = str(times.attrs.get("unit_of_time", times.attrs.get("units", "")))
-    values = times.transpose(..., time).to_numpy()
-    if values.dtype.kind == "M":
-        return (values - values.min()) / np.timedelta64(1, "s"), "s"
-    if values.dtype.kind == "m":
-        return values / np.timedelta64(1, "s"), "s"
-    return values, unit
+    return array_times(times.transpose(..., time).to_numpy(), name, choice, where, unit)
 
 
 def read_netcdf(path: Path, choice: Choice) -> Trajectories:

@@ -7,6 +7,7 @@ import numpy as np
 
 from nke.data import Trajectories
 from nke.errors import InputError
+from nke.files.clock import with_dates_and_clock
 from nke.files.columns import COUNTERS, Choice, Columns, choose
 from nke.files.labels import split_heading
 from nke.files.long import from_long, long_table
@@ -22,11 +23,24 @@ def from_table(table: Table, choice: Choice) -> Trajectories:
     columns = choose(table.headings, choice, table.name)
     if len(table.columns[0]) == 0:
         raise InputError(f"{table.name}: expected rows below the header, but there are none; record at least two")
+    table, columns = with_dates_and_clock(table, columns, choice)
     columns, notes = without_counters(table, columns, choice)
     wide = looks_wide(table, columns) if choice.wide is None else choice.wide
+    if not wide and choice.states is None:
+        _refuse_transposed(table, columns)
     data = from_wide(table, columns, choice) if wide else from_long(table, columns, choice)
     data.notes = (*data.notes, *notes)
     return data
+
+
+def _refuse_transposed(table: Table, columns: Columns) -> None:
+    rows, coordinates = len(table.columns[0]), len(columns.states)
+    if coordinates > rows:
+        raise InputError(
+            f"{table.name}: expected a row for each time and a column for each coordinate, but got {rows} rows and "
+            f"{coordinates} coordinates; transpose the table, say wide=True if each column is a trajectory, "
+            "or name the columns with states= (--states)"
+        )
 
 
 def without_counters(table: Table, columns: Columns, choice: Choice) -> tuple[Columns, tuple[str, ...]]:
@@ -44,6 +58,7 @@ def without_counters(table: Table, columns: Columns, choice: Choice) -> tuple[Co
 
 def from_foreign(source: Any, choice: Choice) -> Trajectories:
     """Makes trajectories of a frame of another library, such as polars: by its own way to pandas, or its columns."""
+    source = source.collect() if hasattr(source, "collect") else source  # a lazy one
     if hasattr(source, "to_pandas"):
         try:
             return from_pandas(source.to_pandas(), choice)
@@ -55,6 +70,8 @@ def from_foreign(source: Any, choice: Choice) -> Trajectories:
 
 def is_foreign(source: Any) -> bool:
     """Tells whether something is a frame of another library."""
+    if hasattr(source, "collect"):  # asked for its columns, a lazy frame of polars warns
+        return True
     return hasattr(source, "columns") and (hasattr(source, "to_pandas") or hasattr(source, "__getitem__"))
 
 

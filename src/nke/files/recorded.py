@@ -1,6 +1,7 @@
 """Whatever holds recorded states becomes trajectories: arrays, frames, files."""
 
 import os
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def recorded(data: Any, step: ArrayLike | None = None) -> Trajectories:
             )
         return read(data, step=None if step is None else float(np.asarray(step)))
     if package == "polars":  # a series
-        data = data.to_numpy()
+        return recorded(import_module("pandas").Series(data.to_numpy(), name=data.name or None), step)
     if not isinstance(data, list | tuple) and not hasattr(data, "__array__"):
         raise InputTypeError(
             f"expected nke.Trajectories, an array, a frame, an xarray object or a path, but got {type(data).__name__}; "

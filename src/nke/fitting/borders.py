@@ -14,7 +14,7 @@ QUESTION = "Are there borders that states do not cross?"
 
 
 def find_borders(
-    model: Model, data: Trajectories, some: Transitions, rules: SelectionRules
+    model: Model, data: Trajectories, crossings: Float[np.ndarray, "d 2"], rules: SelectionRules
 ) -> tuple[Borders | None, list[Decision]]:
     """Finds borders by the crossings that the law expects and the data does not have.
 
@@ -25,28 +25,24 @@ def find_borders(
     Args:
         model: The law.
         data: All recorded trajectories.
-        some: Some of their transitions, from which K is taken.
+        crossings: K of the lower and the upper end of each column, as ``expected_crossings`` gives it.
         rules: How unlikely it must be that no step leads beyond.
 
     Returns:
         The borders, None where there are none; and a decision where there are some, with a warning where states reach
         one so often that its push passes for drift and noise.
     """
-    (mean, deviation), states = _moved(model, some), data.observed_states
-    deviation = np.where(deviation > rules.noiseless * states.std(axis=0), deviation, np.nan)  # no noise, no crossing
-    lowest, highest, times = states.min(axis=0), states.max(axis=0), len(data.transitions()) / len(some)
     borders, evidence, walls = [], {}, []
-    for i, (name, column) in enumerate(zip(model.names, model.coordinates.transforms, strict=True)):
-        found = {-1: -np.inf, 1: np.inf}
-        for side, border in ((-1, min(lowest[i], 0.0)), (1, highest[i])) if isinstance(column, Plain) else ():
-            expected = times * float(np.nansum(ndtr(side * (mean[:, i] - border) / deviation[:, i])))
+    for name, ends, beyond in zip(model.names, _ends(data), crossings, strict=True):
+        found = [-np.inf, np.inf]
+        for side, (border, expected) in enumerate(zip(ends, beyond, strict=True)):
             # A position would be reflected without its velocity.
-            if (border == 0 and np.isfinite(deviation[:, i]).any()) or expected > rules.border_nats:
+            if (border == 0 and not np.isnan(expected)) or expected > rules.border_nats:
                 found[side] = float(border)
-                words = f"{name} {'≤' if side > 0 else '≥'} {border:.4g}"
-                evidence[words] = {"crossings that the law would have made": expected}
-                walls += [f"{name} = {border:.4g}"] * (expected > rules.coarse_share * len(data.transitions()))
-        borders.append((found[-1], found[1]))
+                words = f"{name} {'≤' if side else '≥'} {border:.4g}"
+                evidence[words] = {"crossings that the law would have made": float(expected)}
+                walls += [f"{name} = {border:.4g}"] * is_often(expected, data, rules)
+        borders.append(tuple(found))
     if not evidence:
         return None, []
     rule = (
@@ -59,6 +55,50 @@ def find_borders(
     )
     answer = ", ".join(evidence)
     return tuple(borders), [Decision(QUESTION, answer, evidence, rule, "borders", warning if walls else "")]
+
+
+def expected_crossings(
+    model: Model, data: Trajectories, some: Transitions, rules: SelectionRules
+) -> Float[np.ndarray, "d 2"]:
+    """Counts how often the law would have led beyond the ends of the data.
+
+    Args:
+        model: The law.
+        data: All recorded trajectories.
+        some: Some of their transitions, from which the number for all is taken.
+        rules: What noise counts as none.
+
+    Returns:
+        Expected steps beyond the lower end, which is zero where the data is never negative, and the upper end of each
+        column; NaN for columns that are transformed or move without noise.
+    """
+    (mean, deviation), states = _moved(model, some), data.observed_states
+    deviation = np.where(deviation > rules.noiseless * states.std(axis=0), deviation, np.nan)  # no noise, no crossing
+    beyond = np.full((len(model.names), 2), np.nan)
+    for i, (ends, column) in enumerate(zip(_ends(data), model.coordinates.transforms, strict=True)):
+        if isinstance(column, Plain) and np.isfinite(deviation[:, i]).any():
+            far = [side * (mean[:, i] - end) / deviation[:, i] for side, end in zip((-1, 1), ends, strict=True)]
+            beyond[i] = [np.nansum(ndtr(each)) for each in far]
+    return beyond * len(data.transitions()) / len(some)
+
+
+def is_often(expected: float, data: Trajectories, rules: SelectionRules) -> bool:
+    """Tells whether so many crossings mean that the push of the border passes for drift and noise.
+
+    Args:
+        expected: Number of crossings.
+        data: All recorded trajectories.
+        rules: The share of the transitions that is many.
+
+    Returns:
+        Whether it is; False for NaN.
+    """
+    return bool(expected > rules.coarse_share * len(data.transitions()))
+
+
+def _ends(data: Trajectories) -> Float[np.ndarray, "d 2"]:
+    states = data.observed_states
+    return np.stack([np.minimum(states.min(axis=0), 0.0), states.max(axis=0)], axis=1)
 
 
 def _moved(model: Model, some: Transitions) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, "t d"]]:

@@ -70,7 +70,7 @@ def choose_coordinates(
         )
         rule = rule or "no further column is positive throughout or exceeds a turn"
         return _decided(data, chosen, evidence, known, rule)
-    comparison, regressions = _Comparison.of(data, seed, rules), _Regressions(data, seed, rules)
+    comparison, regressions = Comparison.of(data, seed, rules), _Regressions(data, seed, rules)
     for i in open_columns:
         gain = gains[data.names[i]] = comparison.gain(i)
         middle = float(np.median(data.observed_states[:, i]))
@@ -203,7 +203,7 @@ def angle_hints(data: Trajectories, known: Mapping[str, Transform]) -> list[Deci
     return [
         Decision(
             "Are some columns angles?",
-            f"it seems so; then say periodic={found}",
+            f"{', '.join(found)} may be wrapped: if so, say periodic={found}",
             dict(found),
             "a column that moves little, or by almost its whole range",
             "angles",
@@ -319,7 +319,7 @@ class _Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Comparison:
+class Comparison:
     """Transitions in groups that are held out together, and powers of the states that explain the motion.
 
     Attributes:
@@ -352,7 +352,11 @@ class _Comparison:
 
     def gain(self, column: int) -> Estimate:
         """Nats per transition by which the logarithm of a column predicts better, with a standard error over groups."""
-        return self._estimate(self._log_density(column, Log()) - self._log_density(column, Plain()))
+        return self.gain_of(column, Log())
+
+    def gain_of(self, column: int, transform: Transform) -> Estimate:
+        """The same for any transform of a column."""
+        return self._estimate(self._log_density(column, transform) - self._log_density(column, Plain()))
 
     def gain_of_angle(self, column: int) -> Estimate:
         """The same for cosine and sine of a column as what its motion depends on, instead of the column itself."""
@@ -469,9 +473,10 @@ def _with_one(columns: Float[np.ndarray, "t n"]) -> Float[np.ndarray, "t m"]:
 
 
 def _likely_period(span: float) -> float:
-    """A usual period that the range nearly fills, or the range itself."""
+    """A usual period that the range nearly fills, or the range itself, rounded."""
     usual = [period for period in (1.0, *USUAL_PERIODS) if 0.9 * period < span <= 1.0001 * period]
-    return float(usual[0]) if usual else span
+    rounded = 10.0 ** (np.floor(np.log10(span)) - 3)  # up, since a period holds all values
+    return float(usual[0] if usual else f"{np.ceil(span / rounded) * rounded:.4g}")
 
 
 def _words(transform: Transform, name: str) -> str:

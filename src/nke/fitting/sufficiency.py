@@ -66,7 +66,7 @@ def _require_transitions(data: Trajectories) -> None:
     parameters = d * (d + 1) + d * (d + 1) // 2  # of a linear drift and a constant noise
     needed = -(-NUMBERS_PER_PARAMETER * parameters // d)
     if transitions < needed:
-        fewer = "" if d == 1 else ", or fit fewer coordinates (states=[...] of nke.read, --states)"
+        fewer = "" if d == 1 else ", or read fewer coordinates with states= (--states)"
         raise InputError(
             f"expected at least {needed} transitions from a row to the next, since the simplest law of {d} "
             f"{'coordinate' if d == 1 else 'coordinates'} has {parameters} parameters, but got {transitions}; record "
@@ -135,7 +135,7 @@ def _sum(slopes: Float[np.ndarray, " n"], names: list[str], constant: float) -> 
 def _others(names: tuple[str, ...], left_out: list[int]) -> str:
     """What can be fitted instead."""
     others = [name for i, name in enumerate(names) if i not in left_out]
-    return f"fit the others: {', '.join(others)} (states= of nke.read, --states)" if others else "record what moves"
+    return f"fit the others: {', '.join(others)}; read them with states= (--states)" if others else "record what moves"
 
 
 def _warn_of_rounding(data: Trajectories, states: Float[np.ndarray, "n d"]) -> None:

@@ -8,8 +8,9 @@ from nke.data import Coordinates, Trajectories
 from nke.data.transforms import Periodic, Plain
 from nke.errors import InputError
 from nke.fitting.batches import some_transitions
-from nke.fitting.borders import find_borders
+from nke.fitting.borders import expected_crossings, find_borders
 from nke.fitting.coordinate_choice import choose_coordinates, coordinate_decision
+from nke.fitting.coordinate_hints import coordinate_hints
 from nke.fitting.decisions import Decision, Estimate
 from nke.fitting.known_columns import known_columns
 from nke.fitting.laws.memoryless import MemorylessFamily
@@ -30,10 +31,12 @@ class SuitedCoordinates:
     Attributes:
         coordinates: From the columns of the data to those of training.
         decisions: Why these.
+        as_they_are: Columns for which no others are to be suggested, since the user said what they are.
     """
 
     coordinates: Coordinates
     decisions: tuple[Decision, ...] = ()
+    as_they_are: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -70,7 +73,7 @@ class SuitedCoordinates:
                     "expected either coordinates or positive, periodic and bounds, but got both; say it with "
                     "nke.Coordinates(..., transforms=...) alone"
                 )
-            return cls(_allowed(coordinates, method))
+            return cls(_allowed(coordinates, method), as_they_are=frozenset(data.names))
         structured = isinstance(method, StructuredMethod)
         kinetic = (method.kinetic or {}) if structured else {}
         known = known_columns(data, positive, periodic, bounds, kinetic)
@@ -81,7 +84,8 @@ class SuitedCoordinates:
             columns = tuple(known.get(name, Plain()) for name in data.names)
             decisions = [coordinate_decision(data, columns, {}, "as asked")] if said else []
         chosen = None if all(isinstance(column, Plain) for column in columns) else columns
-        return cls(_allowed(Coordinates.zscore(data, chosen), method), tuple(decisions))
+        settled = frozenset(data.names if positive is not None else {*kinetic, *kinetic.values()})
+        return cls(_allowed(Coordinates.zscore(data, chosen), method), tuple(decisions), settled)
 
     def fit(self, data: Trajectories, method: Method, jumps: bool | None, run: FitRun) -> FitResult:
         """Learns the law of the transformed columns and gives it back for the columns of the data.
@@ -99,8 +103,12 @@ class SuitedCoordinates:
         if not isinstance(method, Likelihood) or any(d.topic == MemorylessFamily.name for d in result.decisions):
             return result  # where states are drawn anew at every step, nothing is known of paths in between
         some = some_transitions(data.transitions(), BORDER_TRANSITIONS, run.seed)
-        borders, decisions = find_borders(result.model, data, some, method.rules)
-        return replace(result, model=replace(result.model, borders=borders), decisions=(*result.decisions, *decisions))
+        crossings = expected_crossings(result.model, data, some, method.rules)
+        borders, decisions = find_borders(result.model, data, crossings, method.rules)
+        angles = {name for d in self.decisions if d.topic == "angles" for name in d.evidence}
+        hints = coordinate_hints(data, crossings, self.as_they_are | angles, run.seed, method.rules)
+        model = replace(result.model, borders=borders)
+        return replace(result, model=model, decisions=(*result.decisions, *decisions, *hints))
 
     def _fit(self, data: Trajectories, method: Method, jumps: bool | None, run: FitRun) -> FitResult:
         columns = self.coordinates.transforms

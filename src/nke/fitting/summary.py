@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nke.fitting.result import FitResult
 
 SAVED = "saved by nke.cache"  # name of a timing
+HINTS = ("angles", "bounds")  # topics of decisions that name coordinates which may suit better
 TOPIC, TEXT = 14, 66  # columns of a line, which fits a terminal of 80
 NOISE_IN_WORDS = {
     "constant": "noise the same in every state",
@@ -106,6 +107,9 @@ def _trust(result: "FitResult") -> Iterator[Row]:
     for decision in result.decisions:
         if decision.warning:
             yield "warning", decision.warning
+    for decision in result.decisions:
+        if decision.topic in HINTS:
+            yield "hint", decision.answer
 
 
 def _briefly(result: "FitResult") -> str:

@@ -600,6 +600,8 @@ class Model:
         step = np.asarray(as_numbers(step, "step"))
         if not (np.isfinite(step) & (step > 0)).all():
             raise InputError(f"expected a step greater than zero, but got {step}")
+        if step.ndim > len(batch) or any(a not in (1, b) for a, b in zip(step.shape[::-1], batch[::-1], strict=False)):
+            raise InputError(f"expected one step, or one for each state, {batch}; but got {step.shape}")
         return np.broadcast_to(self.coordinates.step_to(step), batch).ravel()
 
     def _start(self, x0: ArrayLike, paths: int | None) -> Float[np.ndarray, "paths d"]:

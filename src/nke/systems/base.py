@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from nke.arrays import Array, as_numbers, namespace
 from nke.data import Trajectories
-from nke.errors import DivergenceError, InputError, UnavailableError
+from nke.errors import DivergenceError, InputError, InputTypeError, UnavailableError
 from nke.mixtures import GaussianMixture
 from nke.progress import ProgressOption, progress_bar
 
@@ -164,23 +164,60 @@ class System(ABC):
         """
         raise InputError(f"{self!r} has no jumps, so no jump law; ask for it only where has_jumps is true")
 
-    def log_prob(self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike) -> Float[np.ndarray, "*batch"]:
-        """Computes the exact log transition density, log p(x_next | x) after a time ``step``.
+    def log_prob(
+        self,
+        x_next: ArrayLike,
+        *positional: ArrayLike,
+        given: ArrayLike | None = None,
+        step: ArrayLike | None = None,
+    ) -> Float[np.ndarray, "*batch"]:
+        """Computes the exact log transition density, log p(x_next | given) after a time ``step``.
 
         Args:
             x_next: States reached, shape (..., d).
-            x: States started from, shape (..., d).
+            *positional: Nothing; it is there to say what is expected.
+            given: States started from, shape (..., d).
             step: Time elapsed, shape (...); all three broadcast against each other.
 
         Returns:
             Log density per volume of state, shape (...); −∞ outside the domain of the process.
 
         Raises:
+            InputTypeError: If start and step are not named: two states look alike, and swapped ones give plausible
+                numbers.
             UnavailableError: The density of this system is not known.
-            InputError: A step is not positive, or ``x`` is outside the domain of the process.
+            InputError: A step is not positive, or ``given`` is outside the domain of the process.
 
         Example:
-            >>> nke.systems.OrnsteinUhlenbeck().log_prob([[0.0], [0.5]], [0.3], step=0.1).round(3).tolist()
+            >>> nke.systems.OrnsteinUhlenbeck().log_prob([[0.0], [0.5]], given=[0.3], step=0.1).round(3).tolist()
+            [-0.125, -0.007]
+        """
+        if positional or given is None or step is None:
+            raise InputTypeError(
+                "expected system.log_prob(x_next, given=x, step=step) with both names, so that the two states are not "
+                "swapped"
+            )
+        return self.log_density(*self.as_transitions(x_next, given, step))
+
+    def log_density(
+        self, x_next: Float[np.ndarray, "*#b d"], x: Float[np.ndarray, "*#b d"], step: Float[np.ndarray, "*#b"]
+    ) -> Float[np.ndarray, "*b"]:
+        """Computes what ``log_prob`` gives, of arguments that ``as_transitions`` has checked.
+
+        Args:
+            x_next: States reached.
+            x: States started from.
+            step: Time elapsed.
+
+        Returns:
+            Log density per volume of state.
+
+        Raises:
+            UnavailableError: The density of this system is not known.
+
+        Example:
+            >>> system = nke.systems.OrnsteinUhlenbeck()
+            >>> system.log_density(*system.as_transitions([[0.0], [0.5]], [0.3], 0.1)).round(3).tolist()
             [-0.125, -0.007]
         """
         raise UnavailableError(

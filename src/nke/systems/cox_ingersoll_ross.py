@@ -91,12 +91,13 @@ class CoxIngersollRoss(System):
         noncentrality = 2 * c * x * np.exp(-self.speed * step)
         return rng.noncentral_chisquare(2 * self.order + 2, noncentrality) / (2 * c)
 
-    def log_prob(self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike) -> Float[np.ndarray, "*batch"]:
-        """Computes log[c e^{−u−v} (v/u)^{q/2} I_q(2√(uv))], as ``System.log_prob``.
+    def log_density(
+        self, x_next: Float[np.ndarray, "*#b d"], x: Float[np.ndarray, "*#b d"], step: Float[np.ndarray, "*#b"]
+    ) -> Float[np.ndarray, "*b"]:
+        """Computes log[c e^{−u−v} (v/u)^{q/2} I_q(2√(uv))], as ``System.log_density``.
 
         Here u = cx e^{−speed s} and v = c x_next.
         """
-        x_next, x, step = self.as_transitions(x_next, x, step)
         step = step[..., None]
         c = self._precision(step)
         u = c * x * np.exp(-self.speed * step)

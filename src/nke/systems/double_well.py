@@ -109,14 +109,15 @@ class DoubleWell(EulerMaruyamaScheme):
         jumps[:, 0] = self.jump_scale * rng.standard_normal(len(x))
         return jumps
 
-    def log_prob(self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike) -> Float[np.ndarray, "*batch"]:
-        """Computes the log transition density, as ``System.log_prob``.
+    def log_density(
+        self, x_next: Float[np.ndarray, "*#b d"], x: Float[np.ndarray, "*#b d"], step: Float[np.ndarray, "*#b"]
+    ) -> Float[np.ndarray, "*b"]:
+        """Computes the log transition density, as ``System.log_density``.
 
         Along the axis it comes from quadrature of the forward equation (``CubicWell``); across it, it is exact.
         """
         if self.noise == 0:
             raise UnavailableError("a double well without noise has no transition density; set noise > 0")
-        x_next, x, step = self.as_transitions(x_next, x, step)
         batch = np.broadcast_shapes(x_next.shape[:-1], x.shape[:-1], step.shape)
         y, x = (np.broadcast_to(a, (*batch, self.dimension)).reshape(-1, self.dimension) for a in (x_next, x))
         step = np.broadcast_to(step, batch).ravel()

@@ -4,7 +4,6 @@ from abc import abstractmethod
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from nke.arrays import cholesky, log_normal_density
 from nke.systems.base import System
@@ -45,9 +44,10 @@ class LinearGaussian(System):
         noise = rng.standard_normal(x.shape) @ cholesky(covariance).T
         return self.centre + (x - self.centre) @ flow.T + noise
 
-    def log_prob(self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike) -> Float[np.ndarray, "*batch"]:
-        """Computes the log density of the Gaussian transition, as ``System.log_prob``."""
-        x_next, x, step = self.as_transitions(x_next, x, step)
+    def log_density(
+        self, x_next: Float[np.ndarray, "*#b d"], x: Float[np.ndarray, "*#b d"], step: Float[np.ndarray, "*#b"]
+    ) -> Float[np.ndarray, "*b"]:
+        """Computes the log density of the Gaussian transition, as ``System.log_density``."""
         flow, covariance = self.transition_matrices(step)
         mean = self.centre + np.einsum("...ij,...j->...i", flow, x - self.centre)
         return np.asarray(log_normal_density(x_next - mean, covariance))

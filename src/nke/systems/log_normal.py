@@ -73,9 +73,10 @@ class LogNormal(System):
         noise = np.sqrt(step) * rng.standard_normal(x.shape) @ self.volatility_matrix.T
         return x * np.exp(step * self.log_growth + noise)
 
-    def log_prob(self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike) -> Float[np.ndarray, "*batch"]:
-        """Computes the log density of the log-normal transition, as ``System.log_prob``."""
-        x_next, x, step = self.as_transitions(x_next, x, step)
+    def log_density(
+        self, x_next: Float[np.ndarray, "*#b d"], x: Float[np.ndarray, "*#b d"], step: Float[np.ndarray, "*#b"]
+    ) -> Float[np.ndarray, "*b"]:
+        """Computes the log density of the log-normal transition, as ``System.log_density``."""
         possible = self.inside(x_next)
         log_next = np.log(np.where(possible[..., None], x_next, 1.0))
         residual = log_next - np.log(x) - step[..., None] * self.log_growth

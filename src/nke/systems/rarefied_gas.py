@@ -190,7 +190,9 @@ class RarefiedGas(System):
         """
         return CollisionLaw(np.asarray(self.as_states(x), np.float64)[..., 3:], self.mass_ratio, self.spread)
 
-    def log_prob(self, x_next: ArrayLike, x: ArrayLike, step: ArrayLike) -> Float[np.ndarray, "*batch"]:
+    def log_density(
+        self, x_next: Float[np.ndarray, "*#b d"], x: Float[np.ndarray, "*#b d"], step: Float[np.ndarray, "*#b"]
+    ) -> Float[np.ndarray, "*b"]:
         """Refuses: the transition has no density.
 
         Raises:

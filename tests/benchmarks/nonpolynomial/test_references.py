@@ -40,7 +40,9 @@ def test_regression_on_a_linear_system_is_at_least_as_good_as_a_line(linear):
     design = np.hstack([np.ones_like(seen.x), seen.x])
     line, *_ = np.linalg.lstsq(design, seen.displacement / seen.step[:, None], rcond=None)
     middle = np.exp(line[1] * seen.step[0] / 2)  # of a slope that was measured at the start of the step
-    straight = relative_error(np.hstack([np.ones_like(points), points]) @ line / middle, system.drift(points)).relative
+    straight = relative_error(
+        np.hstack([np.ones_like(points), points]) @ line / middle, true=system.drift(points)
+    ).relative
     assert found.error < straight + 0.01
 
 

@@ -106,7 +106,7 @@ def _moments(scores: NormalScores, i: int) -> Iterator[Finding]:
         DRIFT_ERROR,
         mean.p_value,
         f"Recorded motions of {name} are on average {speed:+.2g} per unit time off the law's.",
-        "Drift or jumps are biased: another form of either may be needed (networks=True, components=4).",
+        "Drift or jumps are biased: another form of either may be needed (networks=True).",
     )
     ratio = 1 + square.difference / max(float(np.mean(simulated**2)), 1e-300)
     yield Finding(
