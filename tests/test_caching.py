@@ -31,6 +31,7 @@ def finished(process):
     return int(hits), float(drift)
 
 
+@pytest.mark.validation
 def test_a_second_process_finds_the_programs_also_where_several_write_at_once_or_one_was_cut_off(tmp_path):
     both = [run(tmp_path), run(tmp_path)]
     (_, first), (_, second) = map(finished, both)

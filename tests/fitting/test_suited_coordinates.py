@@ -137,6 +137,7 @@ class TestAngle:
         states = np.array([[3.0, 0.5], [9.0, 0.5]])
         np.testing.assert_array_equal(again.model.drift(states), pendulum.model.drift(states))
 
+    @pytest.mark.validation
     def test_differences_of_angles_are_quadratic(self):
         system = PhaseOscillators(dimension=2, spread=0.5)
         data = system.simulate(128, seed=0)

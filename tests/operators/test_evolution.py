@@ -69,6 +69,7 @@ def test_double_well(start):
     assert found.max() < 0.02, found
 
 
+@pytest.mark.validation
 def test_double_well_with_jumps_from_the_saddle():
     found = errors(well(one_jump_a_unit_time), 0.0, 64, true_densities(1.0, 0.0))
     assert found.mean() < 0.012, found
@@ -79,6 +80,7 @@ def test_without_splitting_it_is_far_off():
     assert errors(well(), 0.0, 32, true_densities(0.0, 0.0), tolerance=jnp.inf).mean() > 0.2
 
 
+@pytest.mark.validation
 def test_with_linearised_expectations_it_misses_the_target(monkeypatch):
     def linearised(mixture, end, rule):
         means, slopes = jax.vmap(end)(mixture.means), jax.vmap(jax.jacfwd(end))(mixture.means)

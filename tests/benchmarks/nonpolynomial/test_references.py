@@ -33,6 +33,7 @@ def test_the_flow_fit_of_a_linear_system_is_the_exact_autoregression(linear):
     assert found == pytest.approx(exact, rel=1e-3)
 
 
+@pytest.mark.validation
 def test_regression_on_a_linear_system_is_at_least_as_good_as_a_line(linear):
     """A line is among the members, at the largest ridge; the truth chooses the best."""
     system, seen, points = linear
@@ -46,6 +47,7 @@ def test_regression_on_a_linear_system_is_at_least_as_good_as_a_line(linear):
     assert found.error < straight + 0.01
 
 
+@pytest.mark.validation
 def test_regression_in_logarithms_returns_the_drift_of_the_states():
     """Geometric Brownian motion has a constant drift in logarithms; Itô's term is half of the squared volatility."""
     system = GeometricBrownianMotion(growth=0.5, volatility=0.4)
@@ -56,6 +58,7 @@ def test_regression_in_logarithms_returns_the_drift_of_the_states():
     assert found.error <= abs(exact / 0.5 - 1) + 0.02
 
 
+@pytest.mark.validation
 def test_sines_and_cosines_hold_a_periodic_drift():
     system = PeriodicPotential()
     seen, points = system.simulate(64, seed=0).transitions(), np.linspace(-3, 3, 60)[:, None]
