@@ -4,7 +4,7 @@ import numpy as np
 
 from nke.data import Coordinates
 from nke.fitting import SelectionRules
-from nke.fitting.jump_detection import local_excess_kurtosis
+from nke.fitting.jump_detection import BEYOND, EXCESS, detect_jumps
 from nke.systems import (
     BimodalJumps,
     BlackScholes,
@@ -42,14 +42,16 @@ def main() -> None:
         f"{'system':<34}{'trajectories':>13}{'excess':>14}  right decisions (threshold {threshold})  said to be unsure"
     )
     for name, system, trajectories in CASES:
-        found = np.array([_excess(system, trajectories, seed) for seed in SEEDS])
-        right, unsure = np.sum((found > threshold) == system.has_jumps), np.sum((found > low) & (found < high))
+        decided = [_decided(system, trajectories, seed) for seed in SEEDS]
+        found = np.array([excess for _, excess in decided])
+        right = sum(jumps == system.has_jumps for jumps, _ in decided)
+        unsure = np.sum((found > low) & (found < high))
         spread = f"{found.min():.2f} … {found.max():.2f}"
         print(f"{name:<34}{trajectories:>13}{spread:>14}  {right} of {len(found)}{'':<25}{unsure}", flush=True)
 
 
-def _excess(system: System, trajectories: int, seed: int) -> float:
+def _decided(system: System, trajectories: int, seed: int) -> tuple[bool, float]:
+    """What is decided, and the excess kurtosis beyond that of a law without jumps, where one was simulated."""
     data = system.simulate(trajectories, seed)
-    return local_excess_kurtosis(
-        data.transitions(), Coordinates.zscore(data), np.random.default_rng(0), SelectionRules()
-    )
+    found, decision = detect_jumps(data.transitions(), Coordinates.zscore(data), 0, SelectionRules())
+    return found, decision.evidence.get(BEYOND, decision.evidence[EXCESS])

@@ -277,7 +277,9 @@ class Trajectories:
         labels = self.names, self.units, self.unit_of_time, self.calendar
 
         def together(chosen: list["Trajectories"]) -> "Trajectories":
-            rows, times = ([part for one in chosen for part in one._parts(array)] for array in ("_rows", "_times"))
+            starts = [np.cumsum(one._lengths)[:-1] for one in chosen]
+            rows = [part for one, at in zip(chosen, starts, strict=True) for part in np.split(one._rows, at)]
+            times = [part for one, at in zip(chosen, starts, strict=True) for part in np.split(one._times, at)]
             return type(self)(rows, times, *labels)
 
         return together([*(first for first, _ in parts), *whole]), together([second for _, second in parts])
@@ -288,9 +290,6 @@ class Trajectories:
         seen = int(self._observed[ends[i] - self._lengths[i] : ends[i]].sum())
         after = round(fraction * seen)
         return seen - after, after
-
-    def _parts(self, array: str) -> list[Float64[np.ndarray, "..."]]:
-        return np.split(getattr(self, array), np.cumsum(self._lengths)[:-1])
 
     def split_last(self, fraction: float) -> tuple["Trajectories", "Trajectories"]:
         """Holds out the last rows of every trajectory: what is to be predicted from what came before.

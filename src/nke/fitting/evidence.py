@@ -133,7 +133,7 @@ def _losses(
 ) -> Float[np.ndarray, " g"]:
     """Nats that dropping each group would lose; infinite for those that are dropped already."""
     scale, factor, values = _solve(information, linear, groups, precisions, weak)
-    on = np.isfinite(_each(groups, precisions, weak))
+    on = np.isfinite(parameter_precisions(groups, precisions, weak))
     inverse, whitened = cho_solve(factor, np.eye(len(scale)), check_finite=False), values[on] / scale
     losses = np.full(len(precisions), np.inf)
     for group in np.flatnonzero(np.isfinite(precisions)):
@@ -155,7 +155,7 @@ def _at(
 ) -> tuple[Penalised, Float[np.ndarray, " g"]]:
     """Parameters and evidence for given penalties, and Σθ² of every group."""
     _, factor, values = _solve(information, linear, groups, precisions, weak)
-    on = np.isfinite(_each(groups, precisions, weak))
+    on = np.isfinite(parameter_precisions(groups, precisions, weak))
     (invert,) = get_lapack_funcs(("trtri",), (factor[0],))
     left = np.sum(np.tril(invert(factor[0], lower=1)[0]) ** 2, axis=0)  # the diagonal of the inverse
     evidence = linear @ values / 2 - np.log(np.diag(factor[0])).sum()
@@ -177,7 +177,7 @@ def _solve(
     weak: Float[np.ndarray, " p"] | float = WEAK,
 ) -> tuple[Float[np.ndarray, " n"], tuple[Float[np.ndarray, "n n"], bool], Float[np.ndarray, " p"]]:
     """Λ^{−½} of the parameters that are used, the factor of I + Λ^{−½}HΛ^{−½}, and θ̂."""
-    each = _each(groups, precisions, weak)
+    each = parameter_precisions(groups, precisions, weak)
     on = np.isfinite(each)
     scale = 1 / np.sqrt(each[on])
     whole = scale[:, None] * information[np.ix_(on, on)] * scale
@@ -198,20 +198,19 @@ def _factor(whole: Float[np.ndarray, "p p"]) -> tuple[Float[np.ndarray, "p p"], 
     raise DivergenceError("the information about the parameters is not positive definite")
 
 
-def _each(
-    groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"], weak: Float[np.ndarray, " p"] | float
+def parameter_precisions(
+    groups: Int[np.ndarray, " p"],
+    precisions: Float[np.ndarray, " g"],
+    weak: Float[np.ndarray, " p"] | float = WEAK,
 ) -> Float[np.ndarray, " p"]:
-    return np.where(groups < 0, weak, parameter_precisions(groups, precisions))
-
-
-def parameter_precisions(groups: Int[np.ndarray, " p"], precisions: Float[np.ndarray, " g"]) -> Float[np.ndarray, " p"]:
     """Gives every parameter the precision of its prior.
 
     Args:
         groups: Group of each parameter; −1 for those with a weak prior only.
         precisions: λ of every group.
+        weak: Of parameters without a group.
 
     Returns:
         One number for each parameter; infinite for those that are not used.
     """
-    return np.append(precisions, WEAK)[groups]  # −1 is the last
+    return np.where(groups < 0, weak, np.append(precisions, 0.0)[groups])  # −1 is the last

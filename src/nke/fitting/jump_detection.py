@@ -18,6 +18,7 @@ from nke.packets import build_packets, excess_kurtosis, group_by_time, jump_flag
 
 QUESTION = "Are there jumps?"
 TOPIC = "jumps"
+EXCESS, BEYOND = "local excess kurtosis", "beyond what a law without jumps shows"  # evidence
 
 
 class LocalKurtosis:
@@ -54,24 +55,6 @@ class LocalKurtosis:
         return np.min([excess_kurtosis(increments / self._root, self._packets) for increments in tried], axis=0)
 
 
-def local_excess_kurtosis(
-    data: Transitions, coordinates: Coordinates, rng: np.random.Generator, rules: SelectionRules
-) -> float:
-    """Computes the excess kurtosis of increments within their own neighbourhood.
-
-    Args:
-        data: Transitions.
-        coordinates: Those of training.
-        rng: Source of random numbers.
-        rules: Size of the neighbourhood, and of states that count as zero.
-
-    Returns:
-        That of the coordinate where it is largest.
-    """
-    found = LocalKurtosis(data, coordinates, rng, rules)
-    return float(found(coordinates.displacement_to(data.displacement)).max())
-
-
 def detect_jumps(
     data: Transitions, coordinates: Coordinates, seed: int | np.random.Generator, rules: SelectionRules
 ) -> tuple[bool, Decision]:
@@ -92,11 +75,11 @@ def detect_jumps(
     rng = np.random.default_rng(seed)
     kurtosis = LocalKurtosis(data, coordinates, rng, rules)
     by_coordinate = kurtosis(coordinates.displacement_to(data.displacement))
-    excess, evidence = float(by_coordinate.max()), {"local excess kurtosis": float(by_coordinate.max())}
+    excess, evidence = float(by_coordinate.max()), {EXCESS: float(by_coordinate.max())}
     if excess > rules.jump_kurtosis:
         without = kurtosis(moved_without_jumps(data, coordinates, rng, rules))
         excess = float((by_coordinate - np.maximum(without, 0.0)).max())
-        evidence["beyond what a law without jumps shows"] = excess
+        evidence[BEYOND] = excess
     found, (low, high) = excess > rules.jump_kurtosis, rules.unsure_kurtosis
     answer = "assumed" if found else "none"
     if low < excess < high:
@@ -170,7 +153,7 @@ def decide_jumps(
     if found:
         warnings.warn(
             "jumps=False, but there seem to be jumps (local excess kurtosis "
-            f"{decision.evidence['local excess kurtosis']:.2f}, threshold {rules.jump_kurtosis:g}): they will pass for "
+            f"{decision.evidence[EXCESS]:.2f}, threshold {rules.jump_kurtosis:g}): they will pass for "
             "noise; fit with jumps=None or True",
             UserWarning,
             stacklevel=2,

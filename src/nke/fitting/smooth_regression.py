@@ -411,11 +411,11 @@ def _supported(
     """
     known, free = np.diag(information), np.flatnonzero(groups < 0)[1:]
     weak = np.where(known > 0, known / count, np.inf)  # of a column that never changes nothing is known
-    found = _without_useless(information, linear, groups, precisions, weak)
+    first = maximise_evidence(information, linear, groups, precisions, weak=weak)
+    found = without_useless_groups(first, information, linear, groups, weak=weak)
     while True:
         used = free[np.isfinite(weak[free])]
-        each = parameter_precisions(groups, found.precisions)
-        each = np.where(groups < 0, weak, each)
+        each = parameter_precisions(groups, found.precisions, weak)
         on = np.flatnonzero(np.isfinite(each))
         covariance = np.linalg.inv(information[np.ix_(on, on)] + np.diag(each[on]))
         wald = found.values[on] ** 2 / np.diag(covariance)
@@ -428,17 +428,6 @@ def _supported(
     alone = maximise_evidence(information, linear, groups, groups_off, weak=np.where(constant, weak, np.inf))
     chances = np.log(1.0 + len(precisions))  # the best of several groups gains something by chance
     return found if found.evidence > alone.evidence + CLEARLY + chances else alone
-
-
-def _without_useless(
-    information: Float[np.ndarray, "f f"],
-    linear: Float[np.ndarray, " f"],
-    groups: Int[np.ndarray, " f"],
-    precisions: Float[np.ndarray, " g"],
-    weak: Float[np.ndarray, " f"],
-) -> Penalised:
-    first = maximise_evidence(information, linear, groups, precisions, weak=weak)
-    return without_useless_groups(first, information, linear, groups, weak=weak)
 
 
 def _mean_square(values: Float[np.ndarray, "t r"], weight: Float[np.ndarray, " t"]) -> Float[np.ndarray, " r"]:
