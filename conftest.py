@@ -16,7 +16,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 import jax
 import numpy as np
 import pytest
-from jaxtyping import install_import_hook
+
+from shapes import enforce_shapes
 
 CHEAP = {
     "tmp_path_factory",
@@ -27,7 +28,7 @@ CHEAP = {
     "testrun_uid",
 }
 
-install_import_hook(["nke", "benchmarks"], "shapes.checked")
+enforce_shapes("nke", "benchmarks")
 
 
 @pytest.hookimpl(tryfirst=True)
