@@ -1,5 +1,6 @@
 """Array shapes in annotations are enforced in tests; exact comparisons run in double precision."""
 
+import gc
 import os
 import re
 from pathlib import Path
@@ -29,6 +30,7 @@ CHEAP = {
 }
 
 enforce_shapes("nke", "benchmarks")
+gc.set_threshold(50_000, 20, 50)  # each time, Python goes through all that JAX keeps: a tenth of the time of all tests
 
 
 @pytest.hookimpl(tryfirst=True)
