@@ -62,6 +62,25 @@ def _few_programs():
     forget_programs()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _textbook_laws_once():
+    """The textbook laws of a diagnosis depend on the data alone, which many tests share: each is fitted to it once."""
+    from nke.evaluation.checks.simpler_laws import TextbookLaw
+
+    fit, found = TextbookLaw.scores, {}
+
+    def scores(law, x, y, step):
+        key = (law, *(part.tobytes() for part in (x, y, step)))
+        if key not in found:
+            found[key] = fit(law, x, y, step)
+        values, parameters = found[key]
+        return values.copy(), parameters
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TextbookLaw, "scores", scores)
+        yield
+
+
 @pytest.fixture
 def double_precision():
     """JAX in float64 for the length of one test."""

@@ -24,6 +24,7 @@ def standard_jump(x):
     return GaussianMixture(jnp.ones(1, x.dtype), jnp.zeros((1, 1), x.dtype), jnp.ones((1, 1, 1), x.dtype))
 
 
+@cache
 def well(rate=None):
     """dx = x(1 − x²) dt + dW/2, with standard normal jumps where there is a rate."""
     jump = None if rate is None else PoissonJump.from_functions(rate, standard_jump)
