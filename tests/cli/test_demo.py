@@ -12,6 +12,9 @@ from true_models import true_model
 
 
 def test_prints_the_result_beside_the_truth_and_saves_a_figure(tmp_path, monkeypatch, well_result):
+    """From few ensembles: what the ratios are is the question of the last test."""
+    for name, few in (("REPLICATES", 3), ("FLOOR", 4), ("TEST_TRAJECTORIES", 64)):
+        monkeypatch.setattr(nke.cli.demo, name, few)
     monkeypatch.setattr(nke.cli.demo, "fit", lambda data, seed: well_result)
     monkeypatch.setattr(nke.cli.demo, "DoubleWell", partial(DoubleWell, dt=0.05))
     figure = tmp_path / "well.png"
