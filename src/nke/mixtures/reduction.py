@@ -284,6 +284,8 @@ def _cheapest_pairs(mixture: GaussianMixture, most: Int[Array, ""]) -> tuple[Int
     least = jnp.min(cost, axis=1)
     best = jnp.min(jnp.where(cost == least[:, None], slots, mixture.components), axis=1)  # quicker than argmin
     best = jnp.minimum(best, mixture.components - 1)
+    first = jnp.argmin(least)  # rounding may tell a cost from its mirror image: the cheapest pair always merges
+    best = best.at[best[first]].set(first)
     mutual = (best[best] == slots) & (best != slots) & jnp.isfinite(least)
     leading = jnp.where(mutual & (slots < best), least, jnp.inf)
     rank = jnp.argsort(jnp.argsort(leading))
