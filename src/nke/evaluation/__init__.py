@@ -12,6 +12,7 @@ from nke.evaluation.likeness import simulate_like
 from nke.evaluation.normal_scores import NormalScores, rosenblatt
 from nke.evaluation.paths import PathMetrics, path_metrics, sliced_wasserstein
 from nke.evaluation.recovery import Recovery, RecoveryError, jump_law_distance, recovery, relative_error
+from nke.evaluation.serial_dependence import independent_share
 
 __all__ = [
     "BinnedMotions",
@@ -32,6 +33,7 @@ __all__ = [
     "diagnose",
     "ensemble_metrics",
     "evaluate",
+    "independent_share",
     "jump_law_distance",
     "oracle_floor",
     "path_metrics",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from nke.data import Trajectories, Transitions
 from nke.errors import InputError
@@ -136,7 +137,8 @@ def diagnose(model: Any, data: Any, *, seed: int = 0) -> Diagnosis:
             f"expected data with {model.dimension} coordinates ({', '.join(model.names)}), but got {data.dimension}"
         )
     require_same_time(model, data)
-    return Diagnosis(tuple(_findings(model, data, seed)))
+    with threadpool_limits(1, "blas"):  # small matrices, of which several threads only wait for each other
+        return Diagnosis(tuple(_findings(model, data, seed)))
 
 
 def require_same_time(model: Model, data: Trajectories) -> None:

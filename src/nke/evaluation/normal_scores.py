@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import log_ndtr, logsumexp, ndtri, ndtri_exp
 
 from nke.data import Transitions
+from nke.evaluation.serial_dependence import independent_share
 from nke.mixtures import GaussianMixture
 from nke.model import Model, batched
 
@@ -117,6 +118,11 @@ class NormalScores:
     def standardised(self) -> tuple[Float[np.ndarray, "t r"], Float[np.ndarray, "k t r"]]:
         """Recorded and simulated scores, each over its own noise: noise of the wrong size is found once only."""
         return _standardised(self.recorded), _standardised(self.simulated)
+
+    @cached_property
+    def independent(self) -> float:
+        """Share of the transitions that are independent as far as the size of the noise goes."""
+        return independent_share(self.standardised[0], self.transitions.trajectory)
 
     @property
     def unexplained(self) -> Float[np.ndarray, "t r"]:

@@ -191,14 +191,15 @@ def _noise_over_states(scores: NormalScores) -> Finding:
     recorded = recorded * (simulated.mean(axis=(0, 1)) / recorded.mean(axis=0))
     statistic, freedom = _over_cells(recorded, simulated, scores.cells)
     freedom = max(freedom - recorded.shape[1], 1)
-    excess = max(statistic - freedom, 0.0) / recorded.size
+    independent = scores.independent  # a volatility that changes is no function of the state
+    excess = max(statistic - freedom / independent, 0.0) / recorded.size
     variation = float(np.sqrt(excess * np.mean(recorded.var(axis=0) / recorded.mean(axis=0) ** 2)))
     return Finding(
         NAME,
         "noise depends on the state",
         variation,
         NOISE_RATIO**2 - 1,
-        float(stats.chi2.sf(statistic, freedom)),
+        float(stats.chi2.sf(independent * statistic, freedom)),
         f"The variance of the noise differs from the law's by {variation:.0%} from state to state.",
         "Another form of the noise is needed, or a coordinate is missing.",
     )

@@ -1,10 +1,12 @@
-"""Is the law the same all the time? Scores of the first half of the time against those of the second."""
+"""Is the law the same all the time, and in all trajectories? Scores of some transitions against those of others."""
 
 from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float
+from scipy import stats
 
+from nke.evaluation.checks.memory import correlation
 from nke.evaluation.contrast import two_sided
 from nke.evaluation.finding import Finding
 from nke.evaluation.normal_scores import NormalScores
@@ -14,10 +16,14 @@ RATIO = 1.15  # change of the noise that matters
 SLOPE = 0.4  # change of the drift, relative to it, that matters
 NAME = "same law"
 ADVICE = "The law changes with time (a change of regime or a trend): fit the parts one by one."
+DIFFERENCE = 0.2  # relative difference of the drift from trajectory to trajectory that matters
+ROWS, TRAJECTORIES = 20, 10  # transitions of a trajectory, and number of these, that are enough to compare them
 
 
 def check_same_law(scores: NormalScores) -> Iterator[Finding]:
     """Compares mean motion, noise and strength of the drift of the two halves of the recorded time.
+
+    And of the trajectories: cells, animals or patients may each have a law of their own.
 
     Args:
         scores: Of the transitions.
@@ -30,16 +36,22 @@ def check_same_law(scores: NormalScores) -> Iterator[Finding]:
         >>> [finding.topic for finding in nke.evaluation.checks.check_same_law(scores) if finding.matters]
         []
     """
+    yield from _trajectories(scores)
     late = scores.transitions.time > np.median(scores.transitions.time)
     if min(late.sum(), (~late).sum()) < 50:
         return
     e, count = np.clip(scores.standardised[0], -4, 4), 3 * len(scores.names)
     for i, name in enumerate(scores.names):
-        yield from _changes(name, e[:, i], scores.motion[:, i], late, count)
+        yield from _changes(name, e[:, i], scores.motion[:, i], late, count, scores.independent)
 
 
 def _changes(
-    name: str, e: Float[np.ndarray, " t"], motion: Float[np.ndarray, " t"], late: np.ndarray, count: int
+    name: str,
+    e: Float[np.ndarray, " t"],
+    motion: Float[np.ndarray, " t"],
+    late: np.ndarray,
+    count: int,
+    independent: float,
 ) -> Iterator[Finding]:
     halves = [e[~late], e[late]]
     share = np.sqrt(sum(half.var() / len(half) for half in halves))
@@ -55,7 +67,7 @@ def _changes(
         ADVICE,
     )
     sizes = [np.log(np.maximum(half.std(), 1e-300)) for half in halves]
-    errors = [np.var(half**2) / (4 * np.mean(half**2) ** 2 * len(half)) for half in halves]
+    errors = [np.var(half**2) / (4 * np.mean(half**2) ** 2 * independent * len(half)) for half in halves]
     ratio = float(np.exp(sizes[1] - sizes[0]))
     yield Finding(
         NAME,
@@ -81,3 +93,37 @@ def _changes(
         "times that of the first.",
         ADVICE,
     )
+
+
+def _trajectories(scores: NormalScores) -> Iterator[Finding]:
+    """Sums of the scores of each trajectory, and of their products with the law's motion.
+
+    Under one law both are sums of increments that the past does not know: their squares are on average the sums of the
+    squares of these, also where the motion depends on earlier scores. What is beyond is the trajectory's own.
+    """
+    _, owner, rows = np.unique(scores.transitions.trajectory, return_inverse=True, return_counts=True)
+    if len(rows) < TRAJECTORIES or np.median(rows) < ROWS:
+        return
+    e, follows = np.clip(scores.standardised[0], -4, 4), np.flatnonzero(scores.follows)
+    for i, name in enumerate(scores.names):
+        left, motion = e[:, i] - e[:, i].mean(), scores.motion[:, i]
+        # Memory makes sums of scores vary more, whatever the law of a trajectory.
+        memory = min(max(correlation(left[follows], left[follows + 1])[0], 0.0), 0.99)
+        squares = expected = variance = 0.0
+        for increments in (left, left * motion):
+            known = np.bincount(owner, increments**2) * (1 + memory) / (1 - memory)
+            share = known / max(float(known.mean()), 1e-300)
+            squares += float(np.sum(np.bincount(owner, increments) ** 2)) / max(float(known.mean()), 1e-300)
+            expected, variance = expected + float(share.sum()), variance + 2 * float(share @ share)
+        size = float(np.sqrt(max(squares - expected, 0.0) / max(float(motion @ motion), 1e-300)))
+        scale = variance / (2 * expected)  # a multiple of χ² with the same mean and variance (Satterthwaite)
+        yield Finding(
+            NAME,
+            "trajectories differ",
+            size,
+            DIFFERENCE,
+            min(1.0, len(scores.names) * float(stats.chi2.sf(squares / scale, expected / scale))),
+            f"The mean motion of {name} differs from trajectory to trajectory by {size:.0%} of its size.",
+            "Each trajectory has a law of its own (another individual, another setting), and the law is their average: "
+            "fit them one by one, or add what differs between them as a coordinate.",
+        )
