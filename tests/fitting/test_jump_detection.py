@@ -47,7 +47,6 @@ def test_jumps_are_told_from_noise(system):
     assert found == system.has_jumps
     assert decision.topic == "jumps"
     assert decision.answer.startswith("assumed" if found else "none")
-    assert (decision.evidence["local excess kurtosis"] > RULES.jump_kurtosis) == found
 
 
 def test_noise_that_changes_within_a_neighbourhood_is_no_jump():
@@ -82,15 +81,45 @@ def test_units_do_not_decide(jumping):
     assert first[1].evidence == pytest.approx(second[1].evidence, rel=1e-6)
 
 
-def test_the_threshold_is_that_of_the_rules(jumping):
+def test_the_thresholds_are_those_of_the_rules(jumping):
     assert detected(jumping)[0]
-    assert not detected(jumping, SelectionRules(jump_kurtosis=1e3))[0]
+    assert not detected(jumping, SelectionRules(jump_kurtosis=1e3, evidence_gain=1e6))[0]
 
 
-def test_rare_jumps_are_said_to_be_unknown():
-    """Jumps at a hundredth of the usual rate: five among a thousand paths."""
-    _, decision = detected(DoubleWell(rate=0.01).simulate(1024, seed=4))
+def test_rare_jumps_are_found_by_evidence():
+    """Jumps at a hundredth of the usual rate, fifty in a thousand paths: too few for the kurtosis."""
+    data = DoubleWell(rate=0.01).simulate(1024, seed=4)
+    found, decision = detected(data)
+    assert found
+    assert decision.evidence["local excess kurtosis"] < RULES.jump_kurtosis
+    assert decision.evidence["nats gained by rare jumps"] > decision.evidence["nats gained by Student's t"] + 10
+    _, decision = detected(data, SelectionRules(evidence_gain=1e6))  # the kurtosis alone
     assert "compare scores with jumps=True and jumps=False" in decision.answer
+
+
+def test_heavy_tails_are_told_from_jumps():
+    """Autoregressions with Student noise of four degrees of freedom, and with rare jumps of eight noise widths."""
+    rng, n = np.random.default_rng(2), 10_000
+    rare = (rng.random(n) < 0.02) * rng.normal(2.4, 0.3, n)
+    for noise, words in ((rng.standard_t(4, n), True), (0.3 * rng.normal(size=n) + rare, False)):
+        path = np.zeros(n)
+        for k in range(1, n):
+            path[k] = 0.92 * path[k - 1] + noise[k]
+        found, decision = detected(Trajectories(path, 0.1))
+        assert found
+        assert ("standing for heavy tails" in decision.answer) == words
+
+
+def test_a_rate_that_depends_on_the_state_is_no_heavy_tail():
+    """A voltage that fires the more often the higher it is: noise of the state could stand for that, but does not."""
+    rng, v, rows, step = np.random.default_rng(3), np.zeros(64), [], 0.05
+    for _ in range(200):
+        rows.append(v)
+        fires = rng.random(64) < 4 * step / (1 + np.exp(-5 * (v - 1.2)))
+        v = v + step * (2 - v) + 0.3 * np.sqrt(step) * rng.normal(size=64) - fires * rng.normal(1.5, 0.15, 64)
+    found, decision = detected(Trajectories(np.stack(rows, axis=1)[..., None], step))
+    assert found
+    assert "heavy tails" not in decision.answer
 
 
 class TestAsked:

@@ -3,7 +3,7 @@
 from nke.fitting.batches import Blocks, Steps
 from nke.fitting.decisions import Decision, Estimate, division
 from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Term
-from nke.fitting.evidence import maximise_evidence
+from nke.fitting.evidence import best_subset, maximise_evidence
 from nke.fitting.fit import fit
 from nke.fitting.form import ModelForm
 from nke.fitting.initial_moments import moments_without_jumps
@@ -15,6 +15,7 @@ from nke.fitting.optimiser import Optimised, Outcome
 from nke.fitting.result import FitResult
 from nke.fitting.rules import SelectionRules
 from nke.fitting.stochastic import CHUNK, Curve, Schedule, StageCheckpoint, TrainingLog
+from nke.fitting.tails import Tails
 from nke.fitting.training import FitRun, Trainer
 
 __all__ = [
@@ -40,9 +41,11 @@ __all__ = [
     "StageCheckpoint",
     "Steps",
     "StructuredMethod",
+    "Tails",
     "Term",
     "Trainer",
     "TrainingLog",
+    "best_subset",
     "division",
     "fit",
     "initial_generator",

@@ -12,7 +12,7 @@ and the group is dropped (MacKay 1992; Wood's restricted likelihood is the same 
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs
 
 from nke.errors import DivergenceError
@@ -122,6 +122,43 @@ def without_useless_groups(
     if np.array_equal(precisions, found.precisions):
         return found
     return maximise_evidence(information, linear, groups, precisions, weak=weak)
+
+
+def best_subset(
+    information: Float[np.ndarray, "p p"], linear: Float[np.ndarray, " p"], cost: float, most: int = 12
+) -> Bool[np.ndarray, " p"]:
+    """Finds which parameters to use if each costs as much: of all subsets the best.
+
+    Dropping one after the other may end elsewhere: where terms are much alike, two may stand for a third. With more
+    than ``most`` parameters those whose absence costs least go first, one by one.
+
+    Args:
+        information: The matrix H.
+        linear: The vector b.
+        cost: Nats that a parameter must gain.
+        most: Parameters of which all subsets are tried.
+
+    Returns:
+        Whether each is used.
+
+    Example:
+        >>> terms = np.array([[1.0, 0.9, 0.8], [0.9, 1.0, 0.9], [0.8, 0.9, 1.0]]) * 1000
+        >>> nke.fitting.best_subset(terms, terms @ np.array([0.0, 1.0, 0.0]), cost=3.0).tolist()
+        [False, True, False]
+    """
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    whole = information / np.outer(scale, scale) + 1e-10 * np.eye(len(scale))
+    right, on = linear / scale, np.diag(information) > 0
+    while on.sum() > most:
+        left = np.flatnonzero(on)
+        inverse = np.linalg.inv(whole[np.ix_(left, left)])
+        on[left[np.argmin((inverse @ right[left]) ** 2 / np.diag(inverse))]] = False
+    left = np.flatnonzero(on)
+    subsets = np.arange(2 ** len(left))[:, None] >> np.arange(len(left)) & 1 == 1
+    parts = np.where(subsets[:, :, None] & subsets[:, None, :], whole[np.ix_(left, left)], np.eye(len(left)))
+    values = np.linalg.solve(parts, np.where(subsets, right[left], 0.0)[..., None])[..., 0]
+    on[left] = subsets[np.argmax(values @ right[left] / 2 - cost * subsets.sum(axis=1))]
+    return on
 
 
 def _losses(

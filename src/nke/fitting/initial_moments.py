@@ -4,6 +4,7 @@
 steps with a jump. G is read off whole displacements, so it starts too large by s·C; training corrects it.
 """
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from nke.arrays import log_normal_density
 from nke.data import Coordinates, Transitions
 from nke.data.transforms import Periodic, Plain
 from nke.fitting.batches import motion_size
+from nke.fitting.usual_bounds import usual_bounds
 from nke.operators import KinematicConstraint
 
 LEAST_PROBABILITY = 1e-5  # of a jump in a step, so that its logarithm exists
@@ -61,6 +63,7 @@ class TransitionSample:
         pairs: Columns of x that are cosine and sine of one angle.
         displacement: Displacements of the coordinates that are learned.
         step: Times between.
+        trajectory: The trajectory of each.
         typical_step: Their median.
         free: Indices of the coordinates that are learned.
         deviation: Standard deviations of these.
@@ -70,6 +73,8 @@ class TransitionSample:
         amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it; 1 for those
             that have none.
         sizeless: Columns of x that have no size: cosines and sines of angles, and logarithms.
+        bounds: Below and above which no column of x is by nature: zero for what is positive, usual bounds of shares;
+            NaN where there are none.
         logarithms: The size of a factor e in coordinates that are logarithms; zero for the others.
     """
 
@@ -94,6 +99,7 @@ class TransitionSample:
             :, self.free
         ]
         self.step: Float[np.ndarray, " t"] = coordinates.step_to(transitions.step)
+        self.trajectory = transitions.trajectory
         self.typical_step = float(np.median(self.step))
         origin, size = near_zero(self.states, coordinates, near_zero_share)
         self.amplitude = np.sqrt(size**2 + (self.states - origin) ** 2)
@@ -107,6 +113,17 @@ class TransitionSample:
         self.amplitude = self.amplitude[:, self.free]
         sines = len(self.pairs)
         self.origin, self.near_zero = np.append(origin, np.zeros(sines)), np.append(size, np.ones(sines))
+        self.bounds = np.full((self.x.shape[1], 2), np.nan)
+        for i in np.setdiff1d(np.arange(coordinates.dimension), self.sizeless):
+            values = transitions.x[:, i]
+            ends = usual_bounds(values) or ((0.0, np.nan) if values.min() > 0 else (np.nan, np.nan))
+            self.bounds[i] = (np.array(ends) - coordinates.shift[i]) / coordinates.scale[i]
+
+    def with_displacement(self, displacement: Float[np.ndarray, "t r"]) -> "TransitionSample":
+        """The same starts and steps with other displacements."""
+        other = copy(self)
+        other.displacement = displacement
+        return other
 
     def visible(self, x: Float[np.ndarray, "t d"]) -> Float[np.ndarray, "t n"]:
         """Gives states as the law sees them."""

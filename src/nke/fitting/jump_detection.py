@@ -1,7 +1,10 @@
 """Are there jumps, and which increments are they? The first of the paper's four steps."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -12,13 +15,17 @@ from nke.fitting.initial_moments import TransitionSample, near_zero
 from nke.fitting.kinematics import kinematic_constraint
 from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_basis import GroupSize, group_sizes
-from nke.fitting.smooth_regression import SmoothRegression
+from nke.fitting.smooth_regression import SmoothRegression, Straightened
+from nke.fitting.tails import Tails
 from nke.operators import KinematicConstraint
 from nke.packets import build_packets, excess_kurtosis, group_by_time, jump_flags_by_time
 
 QUESTION = "Are there jumps?"
 TOPIC = "jumps"
 EXCESS, BEYOND = "local excess kurtosis", "beyond what a law without jumps shows"  # evidence
+JUMPS, STUDENT = "nats gained by rare jumps", "nats gained by Student's t"
+MOST_EXAMINED = 32_768  # transitions whose tails are looked at
+BY_CHANCE = 5.0  # standard errors of the local excess kurtosis below which nobody looks for rare jumps
 
 
 class LocalKurtosis:
@@ -63,6 +70,10 @@ def detect_jumps(
     They are not where the noise changes within the neighbourhood, or on the way of a step. So where they are not, the
     best smooth law without jumps is simulated from the same states, and only what it does not show counts.
 
+    A few rare jumps hardly show there. They do in what that law leaves of the motions: two Gaussians, one for calm
+    steps and one for steps with a jump, then have more evidence than one, and than Student's t, which is what noise of
+    unknown size looks like. Where the kurtosis is large and Student's t is ahead, the jumps stand for heavy tails.
+
     Args:
         data: Transitions.
         coordinates: Those of training.
@@ -76,49 +87,90 @@ def detect_jumps(
     kurtosis = LocalKurtosis(data, coordinates, rng, rules)
     by_coordinate = kurtosis(coordinates.displacement_to(data.displacement))
     excess, evidence = float(by_coordinate.max()), {EXCESS: float(by_coordinate.max())}
-    if excess > rules.jump_kurtosis:
-        without = kurtosis(moved_without_jumps(data, coordinates, rng, rules))
-        excess = float((by_coordinate - np.maximum(without, 0.0)).max())
-        evidence[BEYOND] = excess
-    found, (low, high) = excess > rules.jump_kurtosis, rules.unsure_kurtosis
+    (low, high), rare, heavy = rules.unsure_kurtosis, False, 0.0
+    if excess > BY_CHANCE * np.sqrt(24 / len(data)) / 3:
+        if excess > rules.jump_kurtosis:
+            without = _WithoutJumps.of(data, coordinates, rng, rules).simulated(rng)
+            excess = float((by_coordinate - np.maximum(kurtosis(without), 0.0)).max())
+            evidence[BEYOND] = excess
+        some = data.take(np.linspace(0, len(data) - 1, min(MOST_EXAMINED, len(data))).astype(int))
+        without = _WithoutJumps.of(some, coordinates, rng, rules)
+        tails = without.tails(rng)
+        rare = tails.jumps_ahead > rules.evidence_gain
+        if excess > rules.jump_kurtosis and not rare:
+            tails = without.tails_of_calm_steps()
+            heavy = tails.freedom if -tails.jumps_ahead > rules.evidence_gain else 0.0
+        evidence |= {JUMPS: tails.jumps, STUDENT: tails.student}
+    found = excess > rules.jump_kurtosis or rare
     answer = "assumed" if found else "none"
-    if low < excess < high:
+    if found and heavy:
+        answer += f", standing for heavy tails: those of Student's t with {heavy:g} degrees of freedom are likelier"
+    elif low < excess < high and not rare:
         answer += ", but rare or small jumps cannot be told from noise: compare scores with jumps=True and jumps=False"
     rule = (
         f"assumed where the local excess kurtosis exceeds {rules.jump_kurtosis:g}, and that of a smooth law without "
-        "jumps by as much"
+        f"jumps by as much, or where rare jumps have {rules.evidence_gain:g} nats more evidence than a Gaussian and "
+        "Student's t in what such a law leaves"
     )
     return found, Decision(QUESTION, answer, evidence, rule, TOPIC)
 
 
-def moved_without_jumps(
-    data: Transitions,
-    coordinates: Coordinates,
-    rng: np.random.Generator,
-    rules: SelectionRules,
-    parts: int = 4,
-    most: int = 8192,
-) -> Float[np.ndarray, "t d"]:
-    """Simulates every transition once by drift and noise of a smooth regression, which takes jumps for noise.
+class _WithoutJumps(NamedTuple):
+    """Drift and noise of a smooth regression, which takes jumps for noise.
 
-    Args:
-        data: Transitions.
-        coordinates: Those of training.
-        rng: Source of random numbers.
-        rules: Powers of the state, and states that count as zero.
-        parts: Euler steps of each transition.
-        most: Transitions that the regression looks at.
-
-    Returns:
-        Displacements in the coordinates of training.
+    Attributes:
+        law: The regression.
+        sample: The transitions.
+        again: The same regression where each transition held no jump with some probability.
     """
-    names = tuple(map(str, range(data.dimension)))
-    angles = kinematic_constraint({}, (), names, data, coordinates, rules)
-    sample = TransitionSample(data, coordinates, angles, rules.near_zero)
-    nothing = np.ones(len(data))
-    seed, degree = int(rng.integers(2**31)), rules.most_degree if sample.x.shape[1] <= 3 else 1
-    law = SmoothRegression.of(sample, nothing, degree, seed, most=most, rounds=1, sizes=_few_kernels)
-    return law.simulated(sample, rng, parts)
+
+    law: SmoothRegression
+    sample: TransitionSample
+    again: Callable[[Float[np.ndarray, " t"]], SmoothRegression]
+
+    @classmethod
+    def of(
+        cls,
+        data: Transitions,
+        coordinates: Coordinates,
+        rng: np.random.Generator,
+        rules: SelectionRules,
+        most: int = 8192,
+    ) -> "_WithoutJumps":
+        """Regresses some of the transitions."""
+        names = tuple(map(str, range(data.dimension)))
+        angles = kinematic_constraint({}, (), names, data, coordinates, rules)
+        sample = TransitionSample(data, coordinates, angles, rules.near_zero)
+        seed, degree = int(rng.integers(2**31)), rules.most_degree if sample.x.shape[1] <= 3 else 1
+        options = {"degree": degree, "seed": seed, "most": most, "rounds": 1, "sizes": _few_kernels}
+        again = partial(SmoothRegression.of, sample, **options)
+        return cls(again(np.ones(len(data))), sample, again)
+
+    def simulated(self, rng: np.random.Generator, parts: int = 4) -> Float[np.ndarray, "t r"]:
+        """Every transition once by Euler's method, in some parts."""
+        return self.law.simulated(self.sample, rng, parts)
+
+    def tails(self, rng: np.random.Generator) -> Tails:
+        """What the law leaves of the motions of the coordinate that looks most like jumps, beyond simulated ones."""
+        sample = self.sample
+        most = 3 * np.abs(sample.displacement).max(axis=0)  # beyond that the law ran away
+        drawn = sample.with_displacement(np.clip(self.simulated(rng), -most, most))
+        return _likest_jumps(self.law.straightened(sample), self.law.straightened(drawn))
+
+    def tails_of_calm_steps(self) -> Tails:
+        """The same where steps that may hold a jump say nothing about the noise.
+
+        Noise that depends on the state may stand for jumps of a rate that does.
+        """
+        left = self.again(1 - self.law.straightened(self.sample).jumped).straightened(self.sample)
+        return _likest_jumps(left)
+
+
+def _likest_jumps(recorded: Straightened, simulated: Straightened | None = None) -> Tails:
+    found = [Tails.of(column) for column in recorded.white.T]
+    if simulated is not None:
+        found = [tails.beyond(Tails.of(drawn)) for tails, drawn in zip(found, simulated.white.T, strict=True)]
+    return max(found, key=lambda tails: tails.jumps_ahead)
 
 
 def _few_kernels(dimension: int) -> list[GroupSize]:
