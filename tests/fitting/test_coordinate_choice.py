@@ -1,12 +1,16 @@
 """Logarithms are taken where they predict better, and the evidence says by how much."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
-from nke.data import Trajectories
+from nke.data import Coordinates, Trajectories
 from nke.data.transforms import Log, Periodic, Plain
 from nke.fitting import SelectionRules
-from nke.fitting.coordinate_choice import angle_hints, choose_coordinates, wrapped_angles
+from nke.fitting.coordinate_choice import Comparison, angle_hints, choose_coordinates, wrapped_angles
+from nke.fitting.initial_moments import TransitionSample
+from nke.fitting.smooth_regression import SmoothRegression
 from nke.systems import CoxIngersollRoss, GeometricBrownianMotion, OrnsteinUhlenbeck, PeriodicPotential, PredatorPrey
 
 RULES = SelectionRules()
@@ -181,3 +185,41 @@ def test_motion_without_noise_is_not_compared():
     data = Trajectories(np.stack([positions, np.broadcast_to(velocity, positions.shape)], axis=-1), 0.1)
     columns, _ = chosen(data)
     assert columns == (Plain(), Plain())
+
+
+class TestPricesOfChangingVolatility:
+    """Volatility that is recorded nowhere: neither a price nor its logarithm has noise of the same size everywhere."""
+
+    @staticmethod
+    def path(pull: float) -> Trajectories:
+        """d log p = pull (log 100 − log p) dt + σ dW, σ a process of its own with a memory of 80 steps."""
+        rng, price, size, rows = np.random.default_rng(3), 0.0, 0.0, []
+        for _ in range(4000):
+            rows.append(100 * np.exp(price))
+            size += -size / 80 + 0.5 * np.sqrt(2 / 80) * rng.normal()
+            price += -pull * price + 0.012 * np.exp(size) * rng.normal()
+        return Trajectories(rows, 1.0, names=["price"])
+
+    def test_one_that_returns_to_no_mean_is_a_logarithm(self):
+        columns, _ = chosen(self.path(0.0))
+        assert columns == (Log(),)
+
+    def test_wild_times_are_no_noise_of_the_state(self):
+        """By independent transitions the price would look like noise that depends on its level."""
+        data = self.path(0.0)
+        coordinates = Coordinates.zscore(data, (Log(),))
+        inner = data.transformed((Log(),))
+        sample = TransitionSample(inner.transitions(), coordinates.of_transformed(), None, RULES.near_zero)
+        found = SmoothRegression.of(sample, np.ones(len(sample.x)), degree=3, seed=0)
+        assert found.independent < 0.2
+        assert not found.state_dependent_noise
+        scattered = copy(sample)
+        scattered.trajectory = np.arange(len(sample.x))  # as if no two transitions had been neighbours
+        assert SmoothRegression.of(scattered, np.ones(len(sample.x)), degree=3, seed=0).state_dependent_noise
+
+
+def test_the_statistic_of_dickey_and_fuller_is_that_of_statsmodels():
+    """adfuller(path, maxlag=0, regression="c") of statsmodels 0.14, which divides by two less than there are steps."""
+    path = np.cumsum(np.random.default_rng(0).normal(size=500)) + 100
+    found = Comparison.of(Trajectories(path, 1.0), 0, RULES).unit_root(0)
+    assert found * np.sqrt(497 / 499) == pytest.approx(-1.0742200839897338, rel=1e-6)

@@ -8,6 +8,7 @@ from nke.data import Trajectories, Transitions
 from nke.data.transforms import Plain
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
+from nke.fitting.usual_bounds import usual_bounds
 from nke.model import Borders, Model, batched
 
 QUESTION = "Are there borders that states do not cross?"
@@ -20,7 +21,8 @@ def find_borders(
 
     The chance that none of n steps leads beyond a border is about e^{−K}, K = Σ P(beyond the border | state). Beyond
     the lowest or highest of all states K is of order one under a law that is right. What is never negative in the data
-    is taken to be positive by nature, whatever K is: a law says nothing about states that far beyond its data.
+    is taken to be positive by nature, whatever K is, and what comes near two usual bounds and never beyond to stay
+    between them: a law says nothing about states that far beyond its data.
 
     Args:
         model: The law.
@@ -34,10 +36,10 @@ def find_borders(
     """
     borders, evidence, walls = [], {}, []
     for name, ends, beyond in zip(model.names, _ends(data), crossings, strict=True):
-        found = [-np.inf, np.inf]
+        found, by_nature = [-np.inf, np.inf], (0.0, *(usual_bounds(data.observed_states[:, len(borders)]) or ()))
         for side, (border, expected) in enumerate(zip(ends, beyond, strict=True)):
             # A position would be reflected without its velocity.
-            if (border == 0 and not np.isnan(expected)) or expected > rules.border_nats:
+            if (border in by_nature and not np.isnan(expected)) or expected > rules.border_nats:
                 found[side] = float(border)
                 words = f"{name} {'≤' if side else '≥'} {border:.4g}"
                 evidence[words] = {"crossings that the law would have made": float(expected)}
@@ -98,7 +100,10 @@ def is_often(expected: float, data: Trajectories, rules: SelectionRules) -> bool
 
 def _ends(data: Trajectories) -> Float[np.ndarray, "d 2"]:
     states = data.observed_states
-    return np.stack([np.minimum(states.min(axis=0), 0.0), states.max(axis=0)], axis=1)
+    ends = np.stack([np.minimum(states.min(axis=0), 0.0), states.max(axis=0)], axis=1)
+    for i, column in enumerate(states.T):
+        ends[i] = usual_bounds(column) or ends[i]
+    return ends
 
 
 def _moved(model: Model, some: Transitions) -> tuple[Float[np.ndarray, "t d"], Float[np.ndarray, "t d"]]:

@@ -22,6 +22,9 @@ from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_regression import SmoothRegression
 from nke.operators import monomial_degrees, monomials
 
+UNIT_ROOT = (
+    -2.86
+)  # Dickey and Fuller's statistic with a constant: below it a column returns to a mean, at a level of 5 %
 USUAL_PERIODS = (2 * np.pi, 12.0, 24.0, 360.0)  # a turn in radians, months, hours, degrees
 
 
@@ -39,7 +42,8 @@ def choose_coordinates(
     with a variance that depends on it, and the densities of held-out transitions compared. Where the logarithm of a
     column predicts better, smooth regressions decide on it and on others that gain: noise in proportion to the state is
     constant only if all columns are logarithms. Where none does, on those that predict no worse, if the noise is then
-    the same everywhere.
+    the same everywhere. A positive column that does not return to a mean, as a price, would be led below zero by plain
+    coordinates sooner or later: its logarithm is taken unless smooth regressions show a lack of fit.
 
     Angles are columns that are wrapped beyond doubt (``wrapped_angles``), and columns that exceed several turns, if
     cosine and sine do not predict their motion worse, some motion depends on them, and a smooth regression gains
@@ -81,8 +85,17 @@ def choose_coordinates(
     # Those that predict better, and those that do not clearly predict worse if they make the noise simpler.
     better = {name for name, gain in gains.items() if gain.value > errors * gain.error}
     likely = [name for name, gain in gains.items() if gain.value > (0.0 if better else -errors * gain.error)]
-    chosen, found = regressions.likelier(chosen, [likely] if likely else [], Log(), set() if better else set(likely))
+    # Jumps and noise in proportion to the state are the same everywhere only if all columns are logarithms.
+    groups = [likely, list(gains)] if better and len(likely) < len(gains) else [likely]
+    chosen, found = regressions.likelier(chosen, groups if likely else [], Log(), set() if better else set(likely))
     evidence |= found
+    returns = {name: comparison.unit_root(data.names.index(name)) for name in gains if name not in chosen}
+    for name, statistic in returns.items():
+        evidence[name] |= {"Dickey–Fuller statistic": statistic}
+    wandering = [name for name, statistic in returns.items() if statistic > UNIT_ROOT]
+    if wandering:
+        likelier, found = regressions.likelier(chosen, [wandering], Log(), set(), -rules.lack_of_fit_nats)
+        chosen, evidence = likelier, found | evidence
     turns = {name: comparison.gain_of_angle(data.names.index(name)) for name in turning if name not in chosen}
     for name, gain in turns.items():
         evidence[name] = {**evidence.get(name, {}), "gain of cosine and sine in nats per transition": gain}
@@ -97,7 +110,8 @@ def choose_coordinates(
     logarithms = (
         f"the logarithm of positive columns where smooth regressions gain {rules.evidence_gain:g} nats of evidence and "
         f"held-out transitions are predicted better by {errors:g} standard errors, or not worse with noise that is "
-        f"the same everywhere or {rules.lack_of_fit_nats:g} nats; positive=[] keeps all as they are"
+        f"the same everywhere or {rules.lack_of_fit_nats:g} nats; where the column returns to no mean (statistic above "
+        f"{UNIT_ROOT:g}) also if they lose up to as many; positive=[] keeps all as they are"
     )
     rule = logarithms if open_columns else "no further column is positive throughout"
     rule += "; a column that exceeds several turns is an angle if motion depends on its cosine and sine, with evidence"
@@ -245,7 +259,12 @@ class _Regressions:
     made: dict[tuple[Transform, ...], "_Evidence"] = field(default_factory=dict)
 
     def likelier(
-        self, chosen: Mapping[str, Transform], groups: Sequence[Sequence[str]], transform: Transform, unsure: set[str]
+        self,
+        chosen: Mapping[str, Transform],
+        groups: Sequence[Sequence[str]],
+        transform: Transform,
+        unsure: set[str],
+        least: float | None = None,
     ) -> tuple[dict[str, Transform], dict[str, object]]:
         """Tries another transform for groups of columns, one group after the other.
 
@@ -254,6 +273,7 @@ class _Regressions:
             groups: Names of columns that are transformed together.
             transform: The other transform.
             unsure: Columns for which it must also make the noise the same everywhere, or gain far more.
+            least: Nats that it must gain; None: those of the rules.
 
         Returns:
             The transforms that gain evidence, and what was gained.
@@ -264,14 +284,15 @@ class _Regressions:
             new, old = self._at(rival), self._at(found)
             if all(isinstance(found.get(name), type(transform)) for name in group) or not (new.noisy and old.noisy):
                 continue
-            gain = float(np.clip(new.densities - old.densities, -self.most, self.most).sum() - new.cost + old.cost)
+            gain = float(np.clip(new.densities - old.densities, -self.most, self.most).sum())
+            gain = min(new.independent, old.independent) * gain - new.cost + old.cost
             evidence[", ".join(_words(transform, name) for name in group)] = {
                 "nats of evidence gained": gain,
                 "transitions": len(new.densities),
             }
             simpler = new.constant_noise and not old.constant_noise
             clear = simpler or not unsure & set(group) or gain > self.rules.lack_of_fit_nats
-            if gain > self.rules.evidence_gain and clear:
+            if gain > (self.rules.evidence_gain if least is None else least) and clear:
                 found = rival
         return found, evidence
 
@@ -290,12 +311,14 @@ class _Evidence(NamedTuple):
         cost: Nats that its parameters cost.
         constant_noise: Whether the noise is the same everywhere.
         noisy: Whether every coordinate has noise; densities are not comparable otherwise.
+        independent: Share of the transitions that are independent as far as the size of the noise goes.
     """
 
     densities: Float[np.ndarray, " t"]
     cost: float
     constant_noise: bool
     noisy: bool
+    independent: float = 1.0
 
     @classmethod
     def of(cls, asked: _Regressions, columns: tuple[Transform, ...]) -> "_Evidence":
@@ -315,7 +338,8 @@ class _Evidence(NamedTuple):
         densities = affine.log_density_back(regression.log_densities_with_jumps(sample))
         ends = some_transitions(data.transitions(), asked.transitions, asked.seed).y
         slopes = [column.log_slope(ends[:, i]) for i, column in enumerate(columns)]
-        return cls(densities + np.sum(slopes, axis=0), regression.cost, not regression.state_dependent_noise, True)
+        constant = not regression.state_dependent_noise
+        return cls(densities + np.sum(slopes, axis=0), regression.cost, constant, True, regression.independent)
 
 
 @dataclass(frozen=True)
@@ -357,6 +381,16 @@ class Comparison:
     def gain_of(self, column: int, transform: Transform) -> Estimate:
         """The same for any transform of a column."""
         return self._estimate(self._log_density(column, transform) - self._log_density(column, Plain()))
+
+    def unit_root(self, column: int) -> float:
+        """Dickey and Fuller's statistic: how many standard errors its own value pulls a column back."""
+        root = np.sqrt(self.seen.step)
+        columns = np.column_stack([root, root * self.seen.x[:, column]])
+        moved = self.seen.displacement[:, column] / root
+        inverse = np.linalg.pinv(columns.T @ columns)
+        slope = inverse @ (columns.T @ moved)
+        rest = moved - columns @ slope
+        return float(slope[1] / np.sqrt(inverse[1, 1] * np.mean(rest**2)))
 
     def gain_of_angle(self, column: int) -> Estimate:
         """The same for cosine and sine of a column as what its motion depends on, instead of the column itself."""

@@ -11,9 +11,7 @@ from nke.fitting.borders import is_often
 from nke.fitting.coordinate_choice import Comparison
 from nke.fitting.decisions import Decision
 from nke.fitting.rules import SelectionRules
-
-USUAL_BOUNDS = ((0.0, 1.0), (-1.0, 1.0), (0.0, 100.0))  # of shares, correlations and polarisations, percentages
-NEAR = 0.05  # share of the way between two bounds that may be missing at each end: suggested, never decided
+from nke.fitting.usual_bounds import usual_bounds
 
 
 def coordinate_hints(
@@ -60,14 +58,12 @@ def _suited(
     data: Trajectories, column: int, crossings: Float[np.ndarray, "2"], rules: SelectionRules
 ) -> Transform | None:
     values = data.observed_states[:, column]
-    low, high = float(values.min()), float(values.max())
     if not (crossings > rules.border_nats).any():
         return None
-    for lower, upper in USUAL_BOUNDS:
-        margin = NEAR * (upper - lower)
-        if lower < low < lower + margin and upper - margin < high < upper:
-            return Logit(lower, upper)
-    return Log() if low > 0 and is_often(crossings[0], data, rules) else None
+    bounds = usual_bounds(values)
+    if bounds is not None:
+        return Logit(*bounds)
+    return Log() if values.min() > 0 and is_often(crossings[0], data, rules) else None
 
 
 def _in_words(chosen: Mapping[str, Transform]) -> str:

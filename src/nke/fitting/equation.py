@@ -151,6 +151,11 @@ class Equation:
             angle = 2 * np.pi / period * columns[name]
             columns[trigonometric("cos", name, period)] = np.cos(angle)
             columns[trigonometric("sin", name, period)] = np.sin(angle)
+        used = {v for terms in self.drift.values() for term in terms for v in term.variables}
+        for i, name in enumerate(self.names):
+            for variable, side in ((itself(name), 1), (inverse_of(name), -1)):
+                if variable in used and variable not in columns:
+                    columns[variable] = np.exp(side * states[..., i])
         rows = [
             sum(
                 (term.coefficient * np.prod([columns[v] for v in term.variables], axis=0) for term in terms),
@@ -294,6 +299,8 @@ class Equation:
                 if variable == trigonometric(function, name, period):
                     factor = "" if np.isclose(period, 2 * np.pi) else rf"\tfrac{{2\pi}}{{{period:g}}}"
                     return rf"\{function}({factor}{_latex_name(name)})"
+        if variable not in self.names:
+            return _latex_name(variable.removeprefix("1/")) + "^{-1}" * variable.startswith("1/")
         i, name = self.names.index(variable), _latex_name(variable)
         return f"({name} - {self.origin[i]:.4g})" if self.origin[i] else name
 
@@ -366,6 +373,27 @@ def trigonometric(function: str, name: str, period: float) -> str:
         The name, such as "sin angle"; with the period where that is not 2π.
     """
     return f"{function} {name}" if np.isclose(period, 2 * np.pi) else f"{function}(2π {name}/{period:g})"
+
+
+def itself(name: str) -> str:
+    """Names a column whose logarithm was learned.
+
+    Args:
+        name: Of the logarithm.
+
+    Returns:
+        The name, such as "price" of "log price"; nothing where the name is of no logarithm.
+    """
+    return name.removeprefix("log ") if name.startswith("log ") else ""
+
+
+def inverse_of(name: str) -> str:
+    """Names one over a column whose logarithm was learned, as ``itself``.
+
+    Args:
+        name: Of the logarithm.
+    """
+    return f"1/{itself(name)}" if itself(name) else ""
 
 
 def coefficient_unit(numerator: str, variables: Sequence[str], unit_of_time: str) -> str:

@@ -151,6 +151,11 @@ class InitialModel:
             self._smooth[key] = found
         return self._smooth[key]
 
+    @property
+    def independent(self) -> float:
+        """Share of the transitions that are independent as far as the size of the noise goes."""
+        return self.smooth_regression(self.rules.most_degree, False).independent
+
     @cached_property
     def drift_change(self) -> float:
         """Median relative change of the drift over a step, by a smooth regression."""
@@ -177,8 +182,9 @@ class InitialModel:
         """Nats of evidence by which noise as a smooth function is ahead of constant and of relative noise."""
         rest, sample = self._straightened.residual, self.sample
         simple = max(self._moments(rest).log_prob(rest, sample.step), self._relative_log_prob(rest), key=np.sum)
-        cost = self.smooth_regression(self.rules.most_degree, False).noise.cost
-        return _clipped(self._straightened.log_densities - simple) - float(cost.sum())
+        smooth = self.smooth_regression(self.rules.most_degree, False)
+        gain = _clipped(self._straightened.log_densities - simple)
+        return smooth.independent * gain - float(smooth.noise.cost.sum())
 
     @cached_property
     def _straightened(self) -> Straightened:

@@ -90,9 +90,9 @@ def penalised_uncertainty(
         whole = sample.information(scores, count)
         pairs = [[part[np.ix_(block, block)] for part in whole] for block in at.blocks]
     else:  # by the compiled program that the fit has used; it gives no scores, only the sums of their products
-        drawn = sums(rule, at, sample.drawn).information
-        more = count / len(sample.drawn.step)
-        pairs = [[more * bread, meat] for bread, meat in zip(drawn, there.information, strict=True)]
+        drawn = sums(rule, at, sample.drawn)
+        more = count / drawn.count
+        pairs = [[more * bread, meat] for bread, meat in zip(drawn.information, there.information, strict=True)]
     blocks = []
     for block, (bread, meat) in zip(at.blocks, pairs, strict=True):
         on = at.vector.active[block]

@@ -142,8 +142,7 @@ class DriftRegression:
     def _possible_degrees(self) -> list[int]:
         """Degrees of a polynomial drift that has not too many coefficients."""
         rules = self._rules
-        most = rules.most_coefficients_of_angles if self._sample.pairs else rules.most_coefficients
-        return [k for k in range(1, rules.most_degree + 1) if k == 1 or self._count(k) <= most]
+        return [k for k in range(1, rules.most_degree + 1) if k == 1 or self._count(k) <= rules.most_coefficients]
 
     def _count(self, degree: int) -> int:
         """Coefficients beside the constants."""

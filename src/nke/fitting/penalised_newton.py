@@ -42,6 +42,7 @@ class PenalisedParameters:
         linear: The same law as one that is linear in its parameters, whose scores need no compiled program; None where
             it is not.
         optional: Parameters without a group that the law may do without: constants and slopes.
+        independent: Share of the transitions that are independent: all sums over them count that much.
     """
 
     vector: ParameterVector
@@ -51,6 +52,7 @@ class PenalisedParameters:
     constants: dict[str, Int[np.ndarray, " _"]] = field(default_factory=dict)
     linear: PacketScores | None = None
     optional: Int[np.ndarray, " o"] = field(default_factory=lambda: np.zeros(0, int))
+    independent: float = 1.0
 
     @property
     def precision(self) -> Float[np.ndarray, " p"]:
@@ -79,14 +81,14 @@ class PenalisedSums:
         gradient: Sum of the scores.
         information: Sum of their products, for each block of parameters.
         evidence: Log evidence of the law and its penalties, by Laplace's method.
-        count: The number of transitions.
+        count: The number of independent transitions.
     """
 
     value: float
     gradient: Float[np.ndarray, " p"]
     information: tuple[Float[np.ndarray, "_ _"], ...]
     evidence: float = -np.inf
-    count: int = 0
+    count: float = 0.0
 
     @property
     def finite(self) -> bool:
@@ -130,7 +132,7 @@ class PenalisedNewton:
         Returns:
             The parameters, how it ended, and the sums there with the evidence.
         """
-        at, now, outcome, count = start, sums(objective, start, data), Outcome.BUDGET_USED, len(data.step)
+        at, now, outcome = start, sums(objective, start, data), Outcome.BUDGET_USED
         for _ in range(self.iterations):
             if not now.finite:
                 return Optimised(at, Outcome.NOT_FINITE, now)
@@ -152,7 +154,7 @@ class PenalisedNewton:
             if not dropped.any() and step.whole and step.gained < self.tolerance:
                 outcome = Outcome.CONVERGED
                 break
-        return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now, count)))
+        return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now)))
 
     def _step(
         self,
@@ -163,10 +165,10 @@ class PenalisedNewton:
         data: Steps,
     ) -> "NewtonStep | None":
         """The longest part of the way that gains likelihood and costs no evidence; None if there is none."""
-        moved, dropped, count = goal.vector.values - at.vector.values, _dropped(at, goal), len(data.step)
+        moved, dropped = goal.vector.values - at.vector.values, _dropped(at, goal)
         # Groups are dropped for the sake of the evidence, which may cost a little likelihood.
         least = now.value - goal.penalty(at.vector.values) - (self.dropping if dropped.any() else 0.0)
-        evidence = laplace_evidence(at, now, count) - self.dropping
+        evidence = laplace_evidence(at, now) - self.dropping
         # All blocks together; where that gains nothing, one after the other.
         parts = [np.ones(len(moved), bool), *(np.isin(np.arange(len(moved)), block) for block in at.blocks)]
         for tried, (part, halving) in enumerate(product(parts, range(self.halvings))):
@@ -176,7 +178,7 @@ class PenalisedNewton:
                 continue  # most steps go all the way; where one does not, its derivatives are not worth their time
             new = sums(objective, trial, data)
             gained = new.value - trial.penalty(values) - least
-            if new.finite and gained > 0 and laplace_evidence(trial, new, count) > evidence:
+            if new.finite and gained > 0 and laplace_evidence(trial, new) > evidence:
                 return NewtonStep(trial, new, gained, bool(part.all()) and halving == 0)
         return None
 
@@ -249,7 +251,7 @@ def penalised(at: PenalisedParameters, now: PenalisedSums) -> float:
     return now.value - at.penalty(at.vector.values)
 
 
-def laplace_evidence(at: PenalisedParameters, now: PenalisedSums, count: int) -> float:
+def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:
     """Computes log p(data | θ̂) − θ̂ᵀΛθ̂/2 − ½ log |I + Λ^{−½}HΛ^{−½}|.
 
     Parameters that belong to no group have the prior of as much information as one transition has of them, so that each
@@ -258,15 +260,14 @@ def laplace_evidence(at: PenalisedParameters, now: PenalisedSums, count: int) ->
     Args:
         at: Parameters at their maximum, with their penalties.
         now: The sums there.
-        count: The number n of transitions.
 
     Returns:
         The log evidence.
     """
-    return float(now.value - sum(evidence_costs(at, now, count)))
+    return float(now.value - sum(evidence_costs(at, now, now.count)))
 
 
-def evidence_costs(at: PenalisedParameters, now: PenalisedSums, count: int) -> list[float]:
+def evidence_costs(at: PenalisedParameters, now: PenalisedSums, count: float) -> list[float]:
     """Computes what each block of parameters costs, θ̂ᵀΛθ̂/2 + ½ log |I + Λ^{−½}HΛ^{−½}| over it.
 
     Args:
@@ -288,7 +289,7 @@ def evidence_costs(at: PenalisedParameters, now: PenalisedSums, count: int) -> l
     return costs
 
 
-def supported(at: PenalisedParameters, now: PenalisedSums, count: int) -> PenalisedParameters:
+def supported(at: PenalisedParameters, now: PenalisedSums, count: float) -> PenalisedParameters:
     """Sets optional parameters that are not supported by the data to zero, one by one, as of a polynomial law.
 
     The penalised likelihood is taken as quadratic around its maximum. What is dropped costs it less than log(n)/2 each.
@@ -363,7 +364,8 @@ def sums(rule: TransitionRule, at: PenalisedParameters, data: Steps) -> Penalise
         parts = [np.asarray(a, np.float64) for a in found[2:]]
         total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
     assert total is not None
-    return PenalisedSums(float(total[0]), total[1], tuple(total[2:]), count=len(data.step))
+    value, gradient, *information = (at.independent * part for part in total)
+    return PenalisedSums(float(value), gradient, tuple(information), count=at.independent * len(data.step))
 
 
 @may_overflow
@@ -379,13 +381,13 @@ def log_likelihood(rule: TransitionRule, at: PenalisedParameters, data: Steps) -
         Nats; NaN where a density is not finite.
     """
     if at.linear is not None and isinstance(rule, ForwardPacket):
-        return float(sum(value.sum() for value, _ in at.linear.batches(rule, at.vector.values, data)))
+        return at.independent * float(sum(value.sum() for value, _ in at.linear.batches(rule, at.vector.values, data)))
     trained, count, total = at.vector.arrays(), len(data.step), 0.0
     for begin in range(0, count, BATCH):
         part = [np.resize(np.asarray(a)[begin : begin + BATCH], (BATCH, *a.shape[1:])) for a in data]
         values = _log_densities(rule, trained, at.vector.fixed, *map(jnp.asarray, part))
         total += float(np.asarray(values, np.float64)[: count - begin].sum())
-    return total
+    return at.independent * total
 
 
 @compiled

@@ -67,12 +67,12 @@ class ScoreSample:
         """Whether all motions could be drawn: not where there is no noise."""
         return bool(np.isfinite(np.asarray(self.drawn.displacement)).all())
 
-    def information(self, scores: Callable[[Steps], Scores], count: int) -> tuple[Information, Information]:
+    def information(self, scores: Callable[[Steps], Scores], count: float) -> tuple[Information, Information]:
         """Computes H of the law and J of the recorded transitions.
 
         Args:
             scores: Gives the scores of transitions.
-            count: How many transitions the law was fitted to.
+            count: How many independent transitions the law was fitted to.
 
         Returns:
             Both for so many transitions.

@@ -44,6 +44,7 @@ def score_test(
     rules: SelectionRules,
     same_information: bool,
     informative_fraction: float = 1.0,
+    independent: float = 1.0,
 ) -> ScoreTest:
     """Tests parameters against others that differ from cell to cell of the states.
 
@@ -54,6 +55,7 @@ def score_test(
         same_information: Whether the information about the parameters is the same in every state, so that the one of
             all transitions can be taken, which is known better than that of a cell.
         informative_fraction: Share of the transitions that say something about the parameters.
+        independent: Share of the transitions that are independent: sums of scores vary by so much more.
 
     Returns:
         The result of the test.
@@ -66,7 +68,7 @@ def score_test(
         freedom += int(np.linalg.matrix_rank(information, hermitian=True))
     chance = float(np.sqrt(freedom / 2))
     limit = rules.lack_of_fit_nats + rules.lack_of_fit_deviations * chance
-    return ScoreTest((statistic - freedom) / 2, chance, limit)
+    return ScoreTest((independent * statistic - freedom) / 2, chance, limit)
 
 
 def cells(

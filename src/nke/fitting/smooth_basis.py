@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from nke.operators import SmoothBasis, monomial_degrees, monomials
+from nke.operators import Curve, SmoothBasis, monomial_degrees, monomials
 
 EXAMINED = 3000  # states over which principal functions are taken
 LEAST_VARIANCE = 1e-5  # share of a kernel's variance below which a principal function is left out
+LEAST_RATIO = 2.0  # largest over smallest value of a column from which on its logarithm differs much from a line
 
 
 class KernelGroup(NamedTuple):
@@ -99,12 +100,14 @@ class FeatureSet:
         degree: Highest power; each degree from two on is a group of its own.
         kernels: Groups of kernels.
         pairs: Coordinates that are cosine and sine of one angle.
+        curves: Logarithms or exponentials of single columns; like 1 and x they belong to no group.
     """
 
     inputs: int
     degree: int
     kernels: tuple[KernelGroup, ...]
     pairs: tuple[tuple[int, int], ...] = ()
+    curves: tuple[Curve, ...] = ()
 
     @classmethod
     def of(
@@ -145,10 +148,10 @@ class FeatureSet:
 
     @property
     def groups(self) -> Int[np.ndarray, " f"]:
-        """Group of each feature: −1 for 1 and x, then the higher powers degree by degree, then the kernels."""
+        """Group of each feature: −1 for 1, x and curves, then the higher powers by their degree, then the kernels."""
         powers = monomial_degrees(self.inputs, self.degree, self.pairs) - 2
         kernels = [np.full(k.projection.shape[1], self.degree - 1 + i) for i, k in enumerate(self.kernels)]
-        return np.concatenate([[-1], powers, *kernels]).astype(int)
+        return np.concatenate([[-1], powers, *kernels, np.full(len(self.curves), -1)]).astype(int)
 
     @property
     def count(self) -> int:
@@ -162,7 +165,11 @@ class FeatureSet:
             np.asarray(monomials(x, self.degree, self.pairs)),
             *(k.features(x) for k in self.kernels),
         ]
-        return np.concatenate(columns, axis=1)
+        return self.with_curves(np.concatenate(columns, axis=1), x)
+
+    def with_curves(self, design: Float[np.ndarray, "n g"], x: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n f"]:
+        """Adds the curves to features that lack them."""
+        return np.concatenate([design, *(curve(x)[:, None].astype(design.dtype) for curve in self.curves)], axis=1)
 
     def used(self, groups: Bool[np.ndarray, " g"]) -> tuple["FeatureSet", Bool[np.ndarray, " f"]]:
         """Leaves out kernels that are not used, and powers above the highest that is.
@@ -185,7 +192,51 @@ class FeatureSet:
         """The same features as a function that is differentiated and stored."""
         nothing = np.zeros((0, self.inputs))
         centres, precisions = (np.concatenate([nothing, *(k[i] for k in self.kernels)]) for i in (2, 3))
-        return SmoothBasis(self.degree, centres, precisions, [k.projection for k in self.kernels], self.pairs)
+        projections = [k.projection for k in self.kernels]
+        return SmoothBasis(self.degree, centres, precisions, projections, self.pairs, self.curves)
+
+
+def logarithms(x: Float[np.ndarray, "n d"], bounds: Float[np.ndarray, "d 2"]) -> tuple[Curve, ...]:
+    """Finds the columns whose logarithms may matter: noise in proportion to a power of a positive column is common.
+
+    So is noise in proportion to powers of a share and of what it lacks to one.
+
+    Args:
+        x: States of the data.
+        bounds: Below and above which no column is by nature; NaN where there are none.
+
+    Returns:
+        Logarithms of the distances from each bound that vary by more than a factor of two.
+    """
+    found = []
+    for column, ends in enumerate(bounds):
+        for side, bound in zip((1, -1), ends, strict=True):
+            distance = side * (x[:, column] - bound)
+            if distance.min() > 0 and distance.max() > LEAST_RATIO * distance.min():
+                least, size = float(distance.min()) / 2, float(np.exp(np.mean(np.log(distance))))
+                found.append(Curve(column, False, float(bound), side * size, least / size))
+    return tuple(found)
+
+
+def exponentials(x: Float[np.ndarray, "n d"], factor: Float[np.ndarray, " d"]) -> tuple[Curve, ...]:
+    """Gives columns that are logarithms their own values back, and one over these, as features.
+
+    The growth rate of a population is linear in its size, and what flows in counts by one over it.
+
+    Args:
+        x: States of the data.
+        factor: The size of a factor e in columns that are logarithms; zero for the others.
+
+    Returns:
+        Exponentials, one in the middle of the data, of the columns that vary by more than a factor of two.
+    """
+    found = []
+    for column in np.flatnonzero(factor > 0):
+        values = x[:, column]
+        if np.ptp(values) > factor[column] * np.log(LEAST_RATIO):
+            middle, limit = float(np.median(values)), float(np.ptp(values) / factor[column])
+            found += [Curve(int(column), True, middle, side * float(factor[column]), limit) for side in (1, -1)]
+    return tuple(found)
 
 
 def coordinates_of(x: Float[np.ndarray, "n d"], pairs: tuple[tuple[int, int], ...]) -> list[tuple[int, ...]]:

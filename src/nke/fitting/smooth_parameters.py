@@ -96,7 +96,16 @@ def smooth_parameters(
     scores = None
     if generator.jump is None:
         scores = PacketScores(linear[0], linear[1], regression.start, generator.constraint)
-    return PenalisedParameters(vector, groups, precisions, tuple(blocks), constants, scores, np.concatenate(optional))
+    return PenalisedParameters(
+        vector,
+        groups,
+        precisions,
+        tuple(blocks),
+        constants,
+        scores,
+        np.concatenate(optional),
+        regression.independent,
+    )
 
 
 def _on_the_diagonal(entry: Int[np.ndarray, " p"]) -> Bool[np.ndarray, " p"]:
@@ -106,14 +115,15 @@ def _on_the_diagonal(entry: Int[np.ndarray, " p"]) -> Bool[np.ndarray, " p"]:
 
 
 def _used(functions: Functions) -> Bool[np.ndarray, "o f"]:
-    """Which weights a function may use: its constant, and where it is more than that, x and its groups."""
+    """Which weights a function may use: its constant, and where it is more than that, x, its groups and its curves."""
     own = functions.features.groups
     finite = np.isfinite(functions.precisions)
     used = np.concatenate([finite, np.ones((len(finite), 1), bool)], axis=1)[:, own]  # the last column is that of −1
     for i, (weights, precisions) in enumerate(zip(functions.weights, functions.precisions, strict=True)):
         if is_constant(own, weights, precisions):
             used[i] = np.arange(len(own)) == 0
-    return used
+    optional = (own < 0) & (np.arange(len(own)) > 0) & (len(functions.features.curves) > 0)
+    return used & (~optional | (functions.weights != 0))
 
 
 def is_constant(

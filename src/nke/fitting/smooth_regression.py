@@ -6,17 +6,25 @@ law needs, and what is left of the motion shows the jumps more clearly than what
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from threadpoolctl import threadpool_limits
 
-from nke.fitting.evidence import Penalised, maximise_evidence, parameter_precisions, without_useless_groups
+from nke.evaluation import independent_share
+from nke.fitting.evidence import (
+    WEAK,
+    Penalised,
+    best_subset,
+    maximise_evidence,
+    parameter_precisions,
+    without_useless_groups,
+)
 from nke.fitting.initial_moments import TransitionSample, displacement_density, moments_with_jumps
 from nke.fitting.packet_scores import lower_factors
-from nke.fitting.smooth_basis import FeatureSet, GroupSize, group_sizes
+from nke.fitting.smooth_basis import FeatureSet, GroupSize, exponentials, group_sizes, logarithms
 
 CLEARLY = 3.0  # nats of evidence by which anything else must be ahead of a constant: odds of 20 to 1
 MOST_LOG_NOISE = 8.0  # |entry| of a noise factor in a simulation, far from the data
@@ -105,6 +113,7 @@ class SmoothRegression:
         jump: The same where a jump came halfway, so that half of the drift is that of the state it led to.
         gain_over: Nats of evidence that all features gain in the drift over powers up to 1, 2, … alone, over all
             transitions.
+        independent: Share of the transitions that are independent as far as the size of the noise goes.
     """
 
     drift: Functions
@@ -114,6 +123,7 @@ class SmoothRegression:
     residual: Float[np.ndarray, "t r"]
     jump: Float[np.ndarray, "t r"]
     gain_over: tuple[float, ...]
+    independent: float
 
     @classmethod
     @threadpool_limits.wrap(limits=1, user_api="blas")
@@ -149,31 +159,44 @@ class SmoothRegression:
         speed = np.sqrt(np.mean(sample.velocity**2, axis=0))
         speed = np.where(speed > 0, speed, 1.0)
         features = FeatureSet.of(x, degree, sizes, seed, sample.pairs)
+        of_noise = replace(features, curves=logarithms(sample.x, sample.bounds))
+        features = replace(features, curves=exponentials(x, np.append(sample.logarithms, np.zeros(len(sample.pairs)))))
         velocity, weight = moved / step[:, None] / speed, calm_part * step
         spread = np.sqrt(_mean_square(velocity, weight)) * np.ones_like(velocity)  # of velocity · √step
         design = features.design(x)
         drift, gain = _regress_drift(features, design, velocity, weight, spread)
-        noise, start = None, np.eye(len(speed))
+        noise, start, rest = None, np.eye(len(speed)), velocity
         for _ in range(rounds):
             # To the states half a step ahead, around which the equation is linear to the order of the forward packet.
             half = step[:, None] / 2 * speed * drift(x)
-            design = features.design(sample.visible_ahead(sample.states[part], half))
+            ahead = sample.visible_ahead(sample.states[part], half)
+            design = features.design(ahead)
             spread = spread if noise is not None else _left(velocity, design @ drift.weights.T, step, calm_part)
             target = velocity if noise is None else _straightened(sample, part, drift, speed, half)[0]
             drift, gain = _regress_drift(features, design, target, weight, spread)
             target, _ = _straightened(sample, part, drift, speed, half)
             rest = (target - design @ drift.weights.T) * np.sqrt(step)[:, None] * speed
             start = np.linalg.cholesky(_covariance(rest, calm_part))
-            noise = _regress_noise(features, design, rest, start, calm_part, constant_noise)
+            design = of_noise.with_curves(design[:, : len(design.T) - len(features.curves)], ahead)
+            noise = _regress_noise(of_noise, design, rest, start, calm_part, constant_noise)
             spread = _deviation(design @ noise.weights.T, start) / speed
         assert noise is not None
+        independent = 1.0
+        for _ in range(4):  # what the noise no longer follows shows how much of it was a memory
+            factor = start @ lower_factors(design @ noise.weights.T, len(start))
+            white = np.linalg.solve(factor, rest[..., None])[..., 0]
+            share = independent_share(white, sample.trajectory[part])
+            if share >= independent:
+                break
+            independent = share
+            noise = _regress_noise(of_noise, design, rest, start, independent * calm_part, constant_noise)
         drift, noise = drift.trimmed(), noise.trimmed()
         middle = sample.visible_ahead(sample.states, sample.step[:, None] / 2 * speed * drift(sample.x))
         residual = sample.displacement - sample.step[:, None] * speed * drift(middle)
         landed = sample.visible_ahead(sample.states, sample.displacement)
         jump = sample.displacement - sample.step[:, None] * speed * (drift(sample.x) + drift(landed)) / 2
         gains = tuple(map(float, gain * len(sample.x) / len(part)))
-        return cls(drift, speed, noise, start, residual, jump, gains)
+        return cls(drift, speed, noise, start, residual, jump, gains, independent)
 
     @property
     def kernel_gain(self) -> float:
@@ -306,17 +329,47 @@ def _regress_drift(
     found, groups, gain = [], features.groups, np.zeros(features.degree)
     # Powers up to 1, 2, …: those above the first are the first groups.
     only = [np.where(np.arange(features.count) < highest, 1.0, np.inf) for highest in range(features.degree)]
+    curves, count = np.arange(len(groups)) >= len(groups) - len(features.curves), float((weight > 0).sum())
+    # A slope of a logarithm and an exponential of it are much alike: only those that are needed.
+    optional = (groups < 0) & (np.arange(len(groups)) > 0) & curves.any()
     constant = bool((np.ptp(spread, axis=0) == 0).all())
     gram = (design.T * weight) @ design if constant else None
     for i in range(velocity.shape[1]):
         each = weight / spread[:, i] ** 2
         information = gram / spread[0, i] ** 2 if gram is not None else (design.T * each) @ design
         linear = design.T @ (each * velocity[:, i])
-        first = maximise_evidence(information, linear, groups, np.ones(features.count))
-        found.append(without_useless_groups(first, information, linear, groups))
-        alone = [maximise_evidence(information, linear, groups, powers).evidence for powers in only]
+        weak = np.where(optional, np.diag(information) / count, WEAK)
+        first = maximise_evidence(information, linear, groups, np.ones(features.count), weak=weak)
+        first = without_useless_groups(first, information, linear, groups, weak=weak)
+        weak[_not_needed(first, information, linear, groups, weak, optional, count)] = np.inf
+        found.append(maximise_evidence(information, linear, groups, first.precisions, weak=weak))
+        powers_alone = np.where(curves, np.inf, WEAK)
+        alone = [maximise_evidence(information, linear, groups, powers, weak=powers_alone).evidence for powers in only]
         gain += np.maximum(found[-1].evidence - np.maximum.accumulate(alone), 0.0)
     return Functions.of(features, found), gain
+
+
+def _not_needed(
+    found: Penalised,
+    information: Float[np.ndarray, "f f"],
+    linear: Float[np.ndarray, " f"],
+    groups: Int[np.ndarray, " f"],
+    weak: Float[np.ndarray, " f"],
+    optional: Bool[np.ndarray, " f"],
+    count: float,
+) -> Bool[np.ndarray, " f"]:
+    """Optional parameters that the best subset of them lacks, all others being at their best beside it."""
+    if not optional.any():
+        return optional
+    each = parameter_precisions(groups, found.precisions, weak)
+    some, rest = np.flatnonzero(optional & np.isfinite(each)), np.flatnonzero(~optional & np.isfinite(each))
+    inner = information[np.ix_(rest, rest)] + np.diag(each[rest])
+    solved = np.linalg.solve(inner, np.column_stack([information[np.ix_(rest, some)], linear[rest]]))
+    whole = information[np.ix_(some, some)] - information[np.ix_(some, rest)] @ solved[:, :-1]
+    right = linear[some] - information[np.ix_(some, rest)] @ solved[:, -1]
+    off = optional.copy()
+    off[some] = ~best_subset(whole, right, float(np.log(count)) / 2)
+    return off
 
 
 def _regress_noise(

@@ -85,10 +85,16 @@ class Entries:
 
     def pairs(self, name: str, right: Callable[[Any, Any], bool], expected: str, default: Any = MISSING) -> list[list]:
         """Takes a list of pairs, each of which a function accepts."""
+        return self.rows(name, 2, right, expected, default)
+
+    def rows(
+        self, name: str, length: int, right: Callable[..., Any], expected: str, default: Any = MISSING
+    ) -> list[list]:
+        """Takes a list of lists of one length, each of which a function accepts."""
 
         def fits(value: Any) -> bool:
-            lists = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
-            return lists and all(right(*pair) for pair in value)
+            lists = isinstance(value, list) and all(isinstance(row, list) and len(row) == length for row in value)
+            return lists and all(right(*row) for row in value)
 
         return self._checked(name, default, fits, f"a list of {expected}")
 

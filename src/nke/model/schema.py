@@ -351,6 +351,16 @@ def _smooth_function(part: Part, outputs: int) -> int:
     for name in ("centres", "precisions"):
         part.array(f"basis.{name}.value", sum(size for size, _ in kernels), part.inputs)
     features = 1 + _monomials(part.inputs, degree, len(pairs), file) + sum(size for _, size in kernels)
+    right = lambda column, exponential, zero, size, limit: (  # noqa: E731
+        is_whole(column, 0, part.inputs - 1)
+        and isinstance(exponential, bool)
+        and all(map(is_number, (zero, size, limit)))
+        and limit > 0
+        and size != 0
+    )
+    features += len(
+        entries.rows("curves", 5, right, "columns, whether exponential, with a zero, a size and a limit", [])
+    )
     weights = entries.whole("weights", 0, outputs * features)
     part.array("weights", weights)
     part.array("columns", weights, whole=True)

@@ -8,6 +8,7 @@ from nke.operators.jump import FiniteTimeJump, Jump, PoissonJump
 from nke.operators.kinetic import KinematicConstraint, KineticDrift, KineticFactor, KineticJump, KineticMixture
 from nke.operators.networks import (
     ConstantFactor,
+    Curve,
     DiagonalFactor,
     DriftNetwork,
     Fixed,
@@ -36,6 +37,7 @@ __all__ = [
     "Advection",
     "ConstantFactor",
     "Cubature",
+    "Curve",
     "DiagonalFactor",
     "Diffusion",
     "DriftNetwork",

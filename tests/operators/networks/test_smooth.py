@@ -1,5 +1,6 @@
 """Smooth functions: features against a formula, sparse against dense weights, any weights a law, files."""
 
+import json
 from itertools import combinations_with_replacement
 
 import equinox as eqx
@@ -12,6 +13,7 @@ import nke
 from nke.mixtures import GaussianMixture
 from nke.operators import (
     Advection,
+    Curve,
     Diffusion,
     Fixed,
     Generator,
@@ -86,6 +88,32 @@ class TestBasis:
         basis = smooth_basis(2, degree=1)
         alone = SmoothBasis(1, basis.centres.value[:1], basis.precisions.value[:1], [np.ones((1, 1))])
         assert float(alone(jnp.array([0.3, -2.0]))[-1]) == float(alone(jnp.array([0.3, 7.0]))[-1])
+
+
+class TestCurve:
+    def test_a_logarithm_is_cut_off_near_zero(self):
+        curve = Curve(1, False, -2.0, 4.0, 0.1)  # log((x + 2)/4), at least log 0.1
+        x = np.array([[9.0, 2.0], [9.0, 10.0], [9.0, -2.0], [9.0, -50.0]])
+        np.testing.assert_allclose(curve(x), np.log([1.0, 3.0, 0.1, 0.1]))
+
+    def test_an_exponential_is_cut_off_far_away(self):
+        x = np.array([[0.0], [1.0], [100.0], [-100.0]])
+        for side in (1, -1):
+            curve = Curve(0, True, 0.0, side * 0.5, 3.0)  # exp(± 2 x), at most e³
+            np.testing.assert_allclose(curve(x), np.exp([0, side * 2, side * 3.0, side * -3.0]))
+
+    def test_are_the_last_features_of_a_basis_and_stored_with_it(self):
+        curves = (Curve(0, True, 0.3, -0.5, 4.0), Curve(1, False, -5.0, 2.0, 0.01))
+        plain = smooth_basis(2)
+        basis = SmoothBasis(
+            plain.degree, plain.centres.value, plain.precisions.value, [p.value for p in plain.projections], (), curves
+        )
+        assert (basis.size, basis.powers) == (plain.size + 2, plain.powers)
+        x = jnp.array([0.4, -0.7])
+        expected = np.append(plain(x), [np.exp(-(0.4 - 0.3) / 0.5), np.log((-0.7 + 5) / 2)])
+        np.testing.assert_allclose(basis(x), expected, rtol=2e-5, atol=1e-6)
+        stored = SmoothBasis.from_configuration(json.loads(json.dumps(basis.configuration())), 2)
+        assert stored.curves == basis.curves
 
 
 class TestFunction:

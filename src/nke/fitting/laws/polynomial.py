@@ -180,7 +180,8 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         law, sums = maximum(BEFORE_SELECTION, law, some)
         law = law.supported(sums.information, len(some.step))
         law, sums = maximum(FINAL, law, some)
-        evidence = sums.value - law.count * np.log(len(some.step)) / 2
+        independent = problem.initial.independent
+        evidence = independent * sums.value - law.count * np.log(independent * len(some.step)) / 2
         if problem.data.training.blocks > most:
             law, sums = maximum(ALL_TRANSITIONS, law, problem.only_valid(Steps(*problem.data.training.arrays)))
         scores = law.vector.scores(rule, some)
@@ -211,6 +212,7 @@ def _score_tests(
             problem.rules,
             same_information=group.name != "drift",
             informative_fraction=jumped if group.name == "jumps" else 1.0,
+            independent=1.0 if group.name == "drift" else problem.initial.independent,
         )
         for group in law.groups()
     }

@@ -78,7 +78,8 @@ class PolynomialDriftFamily(Family):
         good = fit.passes_score_test and gain.value > -rules.drift_network_errors * gain.error
         if isinstance(search.best, SmoothFit) and isinstance(fit, PolynomialFit) and search.best.fitted == fit.fitted:
             # A law that is no polynomial may be better described by many small terms than by few.
-            ahead = search.best.evidence - (fit.evidence - search.best.cost_beside_drift) - gain.value * len(fit.losses)
+            held_out = search.problem.initial.independent * gain.value * len(fit.losses)
+            ahead = search.best.evidence - (fit.evidence - search.best.cost_beside_drift) - held_out
             good = good and bool(ahead < rules.evidence_gain)  # as for taking it in the place of a polynomial
         away = diverges(fit.generator, sample.states, sample.typical_step, rules, sample.logarithms) if good else None
         return Comparison(good and not away, gain, away)

@@ -12,11 +12,12 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int
 
-from nke.data import Coordinates, Transitions
+from nke.data import Coordinates, Trajectories, Transitions
 from nke.errors import DivergenceError
 from nke.fitting.batches import Steps
 from nke.fitting.candidate import Candidate, Comparison, Family, LawFit, Problem, Trial, Unsuitable
 from nke.fitting.decisions import Decision, Estimate
+from nke.fitting.equation import Equation
 from nke.fitting.form import ModelForm
 from nke.fitting.law_uncertainty import penalised_uncertainty
 from nke.fitting.laws.polynomial import PolynomialFit
@@ -35,6 +36,7 @@ from nke.fitting.penalised_newton import (
 from nke.fitting.result import Posterior
 from nke.fitting.score_test import ScoreTest, score_test
 from nke.fitting.smooth_basis import FeatureSet, jump_group_sizes
+from nke.fitting.smooth_equation import smooth_equation
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
 from nke.fitting.stability import diverges, exceeds_motions
 from nke.model import Uncertainty
@@ -79,6 +81,18 @@ class SmoothFit(LawFit):
             return None
         rule = problem.transition_rule(self.form)
         return penalised_uncertainty(self.whole, rule, data, coordinates, self.offset)
+
+    def equation(self, data: Trajectories, coordinates: Coordinates) -> Equation | None:
+        """Writes the drift where it needs no kernels, noise and jumps left to a table."""
+        if self.whole is None:
+            return None
+        vector, drift = self.whole.parameters.vector, cast(SmoothDrift, self.generator.drift_network)
+        error = np.zeros(len(vector.values))
+        for places, covariance in self.covariances:
+            error[places] = np.sqrt(np.diag(covariance))
+        errors = np.zeros_like(drift.body.table)
+        errors[drift.body.used] = error[vector.places.drift_network.body.weights.astype(int)]
+        return smooth_equation(self.generator, errors, data, coordinates)
 
     @property
     def posterior(self) -> Posterior:
@@ -132,7 +146,7 @@ class SmoothLaw(Candidate):
             found = FINAL.run(problem.transition_rule(form), at, some, advance)
             if found.outcome is Outcome.NOT_FINITE:
                 raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
-            fewer = supported(found.parameters, found.evidence, len(some.step))
+            fewer = supported(found.parameters, found.evidence, found.evidence.count)
             if fewer.vector.active.sum() == found.parameters.vector.active.sum():
                 return self._examine(found, found, form, problem, some)
             again = FINAL.run(problem.transition_rule(form), fewer, some, advance)
@@ -157,6 +171,8 @@ class SmoothLaw(Candidate):
         mixture = problem.initial.mixture
         points = (problem.initial.sample.free.size + 1) * (1 + (0 if mixture is None else mixture.components))
         most = min(rules.most_substeps, max(1, rules.most_points // points)) if problem.open_substeps else form.substeps
+        if problem.initial.drift_change > rules.coarse_step:
+            most = form.substeps  # too coarse a step for any law, as a warning says: finer ones tell nothing
         while 2 * form.substeps <= most and problem.initial.drift_change > 2 * form.substeps * rules.fast_drift_change:
             form = replace(form, substeps=2 * form.substeps)
         near = APPROACH.run(problem.transition_rule(form), at, few, advance)
@@ -201,16 +217,16 @@ class SmoothLaw(Candidate):
             found.evidence.evidence,
             float(effective),
             len(some.step),
-            _cost_beside_drift(found, len(some.step)),
+            _cost_beside_drift(found),
             covariance,
             whole,
             whole.parameters.vector.values - at.vector.values,
         )
 
 
-def _cost_beside_drift(found: Optimised[PenalisedSums], count: int) -> float:
+def _cost_beside_drift(found: Optimised[PenalisedSums]) -> float:
     at = found.parameters
-    costs = evidence_costs(at, found.evidence, count)
+    costs = evidence_costs(at, found.evidence, found.evidence.count)
     return sum(c for c, block in zip(costs, at.blocks, strict=True) if not np.isin(at.constants["drift"], block).any())
 
 
@@ -239,6 +255,7 @@ def _score_tests(scores: dict[str, Float[np.ndarray, "t _"]], some: Steps, probl
             problem.rules,
             same_information=name != "drift",
             informative_fraction=jumped if name == "jumps" else 1.0,
+            independent=1.0 if name == "drift" else problem.initial.independent,
         )
         for name, part in scores.items()
     }
@@ -307,7 +324,8 @@ class SmoothFamily(Family):
             return Comparison(not away, diverges=away)
         gain, best = fit.gain_over(search.best), search.best
         if isinstance(fit, SmoothFit) and isinstance(best, PolynomialFit | SmoothFit) and best.fitted == fit.fitted:
-            ahead = fit.evidence - best.evidence + gain.value * len(fit.losses)
+            held_out = search.problem.initial.independent * gain.value * len(fit.losses)
+            ahead = fit.evidence - best.evidence + held_out
             better = ahead > rules.evidence_gain
         else:
             better = gain.value > 0

@@ -16,10 +16,11 @@ from nke.operators.networks.jumps import JumpMixture, JumpNetwork, MixtureDensit
 from nke.operators.networks.parameters import Fixed, trainable
 from nke.operators.networks.polynomial import PolynomialPlusMLP, monomial_degrees, monomial_variables, monomials
 from nke.operators.networks.seen_states import SeenStates
-from nke.operators.networks.smooth import SmoothBasis, SmoothDrift, SmoothFactor, SmoothFunction
+from nke.operators.networks.smooth import Curve, SmoothBasis, SmoothDrift, SmoothFactor, SmoothFunction
 
 __all__ = [
     "ConstantFactor",
+    "Curve",
     "DiagonalFactor",
     "DriftNetwork",
     "Fixed",

@@ -1,7 +1,7 @@
 """Smooth functions of the state: a polynomial plus kernels around fixed centres, linear in what is learned."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from nke.arrays import Array as AnyArray
-from nke.arrays import compiled, tril_matrix
+from nke.arrays import compiled, namespace, tril_matrix
 from nke.operators.configuration import Configuration
 from nke.operators.networks.diffusion_factors import FACTORS
 from nke.operators.networks.drift import DRIFTS
@@ -27,8 +27,35 @@ def bounded_exponential(logarithm: Array) -> Array:
     return jnp.exp(jnp.clip(logarithm, -MOST_LOG, MOST_LOG))
 
 
+class Curve(NamedTuple):
+    """The feature log v or exp v of one column, v = (x_j − zero)/size cut off at most ± and at least ``limit``.
+
+    Logarithms of a positive column, in which noise in proportion to a power of it is a straight line; exponentials of a
+    column that is a logarithm, in which growth rates by powers of the column itself are.
+
+    Attributes:
+        column: The column j.
+        exponential: Whether it is exp v; otherwise log v.
+        zero: What counts as zero.
+        size: What counts as one; negative for the exponential of −x, and for the logarithm of what lacks to a bound.
+        limit: Least v of a logarithm, and largest |v| of an exponential.
+    """
+
+    column: int
+    exponential: bool
+    zero: float
+    size: float
+    limit: float
+
+    def __call__(self, x: Float[AnyArray, "*batch d"]) -> Float[AnyArray, "*batch"]:
+        """The feature of states, NumPy or JAX."""
+        xp = namespace(x)
+        v = (x[..., self.column] - self.zero) / self.size
+        return xp.exp(xp.clip(v, -self.limit, self.limit)) if self.exponential else xp.log(xp.maximum(v, self.limit))
+
+
 class SmoothBasis(eqx.Module):
-    """The features 1, monomials(x) and R·exp(−½ Σ_j p_mj (x_j − c_mj)²).
+    """The features 1, monomials(x), R·exp(−½ Σ_j p_mj (x_j − c_mj)²), and logarithms of positive columns.
 
     The kernels may look at few coordinates each: where p_mj = 0, x_j does not matter to them. Beyond the data they
     vanish, and the polynomial is what remains.
@@ -40,6 +67,8 @@ class SmoothBasis(eqx.Module):
         projections: The matrices R that combine kernels to features, one after the other: each has the kernels that
             follow those of the one before, and a column for each feature.
         pairs: Columns that are cosine and sine of one angle.
+        curves: Logarithms of positive columns, of which a sum is the logarithm of a product of powers; exponentials of
+            columns that are logarithms.
 
     Attributes:
         centres: As above, not trained.
@@ -47,6 +76,7 @@ class SmoothBasis(eqx.Module):
         projections: As above, not trained.
         degree: As above.
         pairs: As above.
+        curves: As above.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,6 +91,7 @@ class SmoothBasis(eqx.Module):
     projections: list[Fixed]
     degree: int = eqx.field(static=True)
     pairs: Pairs = eqx.field(static=True)
+    curves: tuple[Curve, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -69,10 +100,11 @@ class SmoothBasis(eqx.Module):
         precisions: Float[AnyArray, "c d"],
         projections: Sequence[Float[AnyArray, "_ _"]],
         pairs: Pairs = (),
+        curves: Sequence[Curve] = (),
     ):
         self.centres, self.precisions = (Fixed(jnp.asarray(a, jnp.float32)) for a in (centres, precisions))
         self.projections = [Fixed(jnp.asarray(a, jnp.float32)) for a in projections]
-        self.degree, self.pairs = degree, pairs
+        self.degree, self.pairs, self.curves = degree, pairs, tuple(curves)
 
     @property
     def size(self) -> int:
@@ -85,11 +117,11 @@ class SmoothBasis(eqx.Module):
             5
         """
         inputs, kernels = self.centres.value.shape[1], sum(part.value.shape[1] for part in self.projections)
-        return 1 + len(monomial_degrees(inputs, self.degree, self.pairs)) + kernels
+        return 1 + len(monomial_degrees(inputs, self.degree, self.pairs)) + kernels + len(self.curves)
 
     @property
     def powers(self) -> int:
-        """Number of features that are no kernels; they come first.
+        """Number of features that are powers; they come first.
 
         Example:
             >>> import jax.numpy as jnp
@@ -97,7 +129,7 @@ class SmoothBasis(eqx.Module):
             >>> nke.operators.SmoothBasis(3, one, one, [one]).powers  # 1, x, x² and x³
             4
         """
-        return self.size - sum(part.value.shape[1] for part in self.projections)
+        return self.size - sum(part.value.shape[1] for part in self.projections) - len(self.curves)
 
     def __call__(self, x: Float[Array, " d"]) -> Float[Array, " f"]:
         """The features of one state."""
@@ -105,7 +137,8 @@ class SmoothBasis(eqx.Module):
         kernels = jnp.exp(-jnp.sum(self.precisions.value * gap * gap, axis=-1) / 2)
         parts = jnp.split(kernels, np.cumsum([len(part.value) for part in self.projections[:-1]]))
         features = [k @ part.value for k, part in zip(parts, self.projections, strict=True)] if self.projections else []
-        return jnp.concatenate([jnp.ones_like(x[:1]), monomials(x, self.degree, self.pairs), *features])
+        curves = [curve(x)[None] for curve in self.curves]
+        return jnp.concatenate([jnp.ones_like(x[:1]), monomials(x, self.degree, self.pairs), *features, *curves])
 
     def configuration(self) -> Configuration:
         """Degree and sizes, as JSON values.
@@ -118,7 +151,8 @@ class SmoothBasis(eqx.Module):
         """
         kernels = [list(part.value.shape) for part in self.projections]
         pairs = {"pairs": [list(pair) for pair in self.pairs]} if self.pairs else {}
-        return {"degree": self.degree, "kernels": kernels, **pairs}
+        curves = {"curves": [list(curve) for curve in self.curves]} if self.curves else {}
+        return {"degree": self.degree, "kernels": kernels, **pairs, **curves}
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, inputs: int) -> "SmoothBasis":
@@ -139,7 +173,8 @@ class SmoothBasis(eqx.Module):
         projections = [jnp.zeros(shape) for shape in configuration["kernels"]]
         at = jnp.zeros((sum(len(part) for part in projections), inputs))
         pairs = tuple((int(i), int(j)) for i, j in configuration.get("pairs", ()))
-        return cls(configuration["degree"], at, at, projections, pairs)
+        curves = [Curve(int(c[0]), bool(c[1]), *map(float, c[2:])) for c in configuration.get("curves", ())]
+        return cls(configuration["degree"], at, at, projections, pairs, curves)
 
 
 class SmoothFunction(eqx.Module):
