@@ -21,6 +21,7 @@ from benchmarks.validation import (
     networks,
     nonpolynomial,
     reading,
+    recordings,
     recovery,
 )
 from benchmarks.validation.tables import console
@@ -45,6 +46,7 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "reading": (reading.main, "how long nke.read takes beside pandas"),
     "nonpolynomial": (nonpolynomial.main, "systems whose laws are no polynomials; has options, see its --help"),
     "further": (further.main, "laws of many kinds that no choice was made for; has options, see its --help"),
+    "recordings": (recordings.main, "made-up recordings that are no clean data of a law of the state; has options"),
     "diagnosis": (diagnosis.main, "right models and made-up failures; has options, see its --help"),
     "coverage": (coverage.main, "how often intervals hold the truth; has options, see its --help"),
     "networks": (networks.main, "networks on the paper's systems; has options, see its --help"),
@@ -54,6 +56,7 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
 WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
     "nonpolynomial": nonpolynomial.main,
     "further": further.main,
+    "recordings": recordings.main,
     "diagnosis": diagnosis.main,
     "coverage": coverage.main,
     "networks": networks.main,
