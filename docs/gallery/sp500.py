@@ -10,9 +10,6 @@ level = sp500.load()[["Adj Close"]].reset_index().set_axis(["date", "level"], ax
 data = nke.read(level, calendar="trading")
 result = nke.fit(data, seed=0)
 print(result.summary())
-logarithm = nke.fit(data, positive=["level"], seed=0)
-print("\nAs a logarithm:")
-print(logarithm.summary())
 
 returns = level.assign(level=np.log(level["level"]).diff()).dropna().rename(columns={"level": "return"})
 mistake = nke.fit(nke.read(returns, calendar="trading"), seed=0)
@@ -20,6 +17,6 @@ print("\nReturns given as states:", mistake.diagnosis.verdict)
 
 figure = Figure(figsize=(11, 4.2), layout="constrained")
 left, right = figure.subfigures(1, 2)
-nke.plots.paths(logarithm, data, figure=left, seed=1)
-nke.plots.diffusion(logarithm, data, figure=right)
+nke.plots.paths(result, data, figure=left, seed=1)
+nke.plots.diffusion(result, data, figure=right)
 figure.savefig("sp500.png", dpi=75)

@@ -66,6 +66,6 @@ def test_further_laws_have_the_moments_that_they_are_simulated_with(name):
         expected = law.dt * law.jump_rate(x)[0]
         mean = mean + expected * jump_mean
         second = second + expected * (jump_covariance + np.outer(jump_mean, jump_mean))
-    assert (np.abs(moved.mean(axis=0) - mean) < 5 * moved.std(axis=0) / np.sqrt(n) + 1e-12).all()  # rounding, without noise
+    assert (np.abs(moved.mean(axis=0) - mean) < 5 * moved.std(axis=0) / np.sqrt(n) + 1e-12).all()  # rounding
     squares = (moved - mean)[:, :, None] * (moved - mean)[:, None]
     assert (np.abs(squares.mean(axis=0) - second) < 5 * squares.std(axis=0) / np.sqrt(n) + 1e-3 * second.max()).all()

@@ -97,7 +97,7 @@ def test_a_fit_of_a_share_stays_between_its_bounds():
     assert paths.max() <= 1
     assert result.decision("borders").answer == "share ≥ 0, share ≤ 1"
     assert result.model.borders == ((0.0, 1.0),)
-    # The noise is in proportion to roots of the share and of what it lacks to one, so that the law leads out of neither:
+    # Noise in proportion to roots of the share and of what it lacks to one, so that the law leads out of neither:
     # within four standard errors, 4/√(2·5000) of it, and a hundredth for the discrete model.
     g = np.sqrt(np.asarray(result.model.diffusion(np.array([[0.1], [0.5], [0.9]])))[:, 0, 0])
     np.testing.assert_allclose(g, np.sqrt(0.3 * np.array([0.09, 0.25, 0.09])), rtol=0.05)

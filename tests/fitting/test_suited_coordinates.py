@@ -172,3 +172,33 @@ class TestAngle:
         data = PhaseOscillators(dimension=1).simulate(4, seed=0)
         with pytest.raises(InputError, match=r"knows of angles.*got MomentMatching"):
             nke.fit(data, nke.MomentMatching(), periodic=["theta"], diagnosis=False)
+
+
+class TestGrowthOfAPrice:
+    """One path of ten years whose logarithm grew by just so much a year, with a volatility of 0.2: an error of 0.063."""
+
+    METHOD = nke.Likelihood(networks=False)
+
+    @staticmethod
+    def drift(growth: float, unit: float, method: nke.Likelihood) -> tuple[nke.fitting.Term, ...]:
+        noise = 0.2 / np.sqrt(252) * np.random.default_rng(0).normal(size=2520)
+        path = np.append(0.0, np.cumsum(growth / 252 + noise - noise.mean()))
+        data = nke.Trajectories(unit * np.exp(path), 1 / 252, names=["p"])
+        result = nke.fit(data, method, positive=["p"], jumps=False, seed=0, progress=False, diagnosis=False)
+        assert result.equation is not None
+        return result.equation.drift["log p"]
+
+    def test_is_a_constant_in_any_unit(self):
+        """Not in proportion to the logarithm, whose zero is where the unit is."""
+        first, second = (self.drift(0.28, unit, self.METHOD) for unit in (1.0, 1000.0))
+        assert [term.variables for term in first] == [term.variables for term in second] == [()]
+        assert first[0].coefficient == pytest.approx(second[0].coefficient, rel=1e-3)
+        assert first[0].coefficient == pytest.approx(0.28, abs=2 * first[0].error)  # a tenth of the steps is held out
+
+    def test_is_not_zero_where_some_growth_predicts_better(self):
+        """About two standard errors: less than another parameter must gain, more than chance makes on average."""
+        [term] = self.drift(0.14, 1.0, self.METHOD)
+        assert np.sqrt(2) < term.coefficient / term.error < np.sqrt(np.log(2520))
+
+    def test_is_zero_where_it_is_within_its_error(self):
+        assert self.drift(0.0, 1.0, self.METHOD) == ()

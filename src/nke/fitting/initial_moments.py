@@ -67,7 +67,7 @@ class TransitionSample:
         typical_step: Their median.
         free: Indices of the coordinates that are learned.
         deviation: Standard deviations of these.
-        zero: The user's zero, for each column of x; 0 for cosines and sines.
+        zero: The user's zero, for each column of x; 0 for cosines and sines, and for logarithms the mean.
         origin: The same, but 0 also for other columns that have no size.
         near_zero: Size below which a state counts as zero, likewise; 1 for cosines and sines.
         amplitude: √(c² + x²) of the learned coordinates, the size of the state as the user measures it; 1 for those
@@ -104,11 +104,11 @@ class TransitionSample:
         origin, size = near_zero(self.states, coordinates, near_zero_share)
         self.amplitude = np.sqrt(size**2 + (self.states - origin) ** 2)
         angles = [isinstance(column, Periodic) for column in coordinates.transforms]
-        self.zero = np.append(np.where(angles, 0.0, origin), np.zeros(len(self.pairs)))
+        unsized = [isinstance(t, Plain) and not t.sized for t in coordinates.transforms]  # their zero is that of a unit
+        self.zero = np.append(np.where(np.logical_or(angles, unsized), 0.0, origin), np.zeros(len(self.pairs)))
         sizeless = [i for i, column in enumerate(coordinates.transforms) if not getattr(column, "sized", False)]
         origin[sizeless], size[sizeless], self.amplitude[:, sizeless] = 0.0, 1.0, 1.0
-        curved = np.array([isinstance(t, Plain) and not t.sized for t in coordinates.transforms])
-        self.logarithms = np.where(curved, 1 / coordinates.scale, 0.0)
+        self.logarithms = np.where(unsized, 1 / coordinates.scale, 0.0)
         self.sizeless = tuple(sorted({*sizeless, *(i for pair in self.pairs for i in pair)}))
         self.amplitude = self.amplitude[:, self.free]
         sines = len(self.pairs)

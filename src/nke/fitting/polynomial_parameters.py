@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from nke.arrays import compiled
 from nke.data import Coordinates, Trajectories
@@ -96,7 +96,8 @@ class PolynomialParameters:
 
         These are coefficients of the drift, correlations of noise and jumps between coordinates, means of jumps. The
         likelihood is taken as quadratic around its maximum. What is dropped costs it less than log(n)/2 each. Where the
-        data cannot tell terms apart, the coordinate itself is kept.
+        data cannot tell terms apart, the coordinate itself is kept. A drift without any term left keeps its constant if
+        that predicts better, from √2 standard errors on (Akaike): no growth is no simpler than some growth.
 
         Args:
             information: At the maximum of the likelihood.
@@ -114,17 +115,20 @@ class PolynomialParameters:
         if jax.tree.leaves(self.vector.places.jump):
             others = np.concatenate([others, self.vector.places.jump_network.means.ravel().astype(int)])
         while True:
-            on, off = np.flatnonzero(active), np.flatnonzero(~active & known)
-            covariance = inverse_information(information[np.ix_(on, on)])
-            found = np.zeros_like(best)  # the maximum under the restriction, from the one without it
-            found[on] = best[on] + covariance @ information[np.ix_(on, off)] @ best[off]
-            wald = np.full(len(best), np.inf)
-            wald[on] = found[on] ** 2 / np.diag(covariance)
+            found, wald = _restricted(best, information, active, known)
             weakest = [places[np.argmin(wald[places])] for places in (others, itself) if len(places)]
             weakest = [place for place in weakest if wald[place] < np.log(transitions)]
             if not weakest:
-                return replace(self, vector=replace(self.vector, values=found, active=active))
+                break
             active[weakest[0]] = False
+        empty = [constant for row, constant in enumerate(constants) if not active[[constant, *slopes[row]]].any()]
+        for constant in empty:
+            more = active.copy()
+            more[constant] = known[constant]
+            values, wald = _restricted(best, information, more, known)
+            if known[constant] and wald[constant] > 2:
+                active, found = more, values
+        return replace(self, vector=replace(self.vector, values=found, active=active))
 
     def equation(
         self,
@@ -147,12 +151,14 @@ class PolynomialParameters:
         on = np.flatnonzero(self.vector.active)
         covariance = inverse_information(information[np.ix_(on, on)])
         law = None if noise is None else _NoiseAndJumps(self, covariance, coordinates)
+        sized = [getattr(column, "sized", True) for column in coordinates.transforms]  # others count from their mean
+        at_zero = [i in self._angles or (self.from_zero and size) for i, size in enumerate(sized)]
         return Equation(
             data.names,
             data.units,
             data.unit_of_time,
             self._drift_terms(covariance, data, coordinates),
-            tuple(0.0 if self.from_zero or i in self._angles else float(m) for i, m in enumerate(coordinates.shift)),
+            tuple(0.0 if zero else float(m) for zero, m in zip(at_zero, coordinates.shift, strict=True)),
             None if law is None or noise is None else law.noise(noise),
             None if law is None or self.generator.jump is None else law.jumps(),
             {
@@ -207,6 +213,28 @@ class PolynomialParameters:
         if jax.tree.leaves(places.jump):
             factors.append(places.jump_network.factors)
         return [factor[:, i != j].ravel().astype(int) for factor in factors]
+
+
+def _restricted(
+    best: Float[np.ndarray, " p"],
+    information: Float[np.ndarray, "p p"],
+    active: Bool[np.ndarray, " p"],
+    known: Bool[np.ndarray, " p"],
+) -> tuple[Float[np.ndarray, " p"], Float[np.ndarray, " p"]]:
+    """The maximum of a quadratic function where some parameters are zero, and squares of the others over their errors.
+
+    Args:
+        best: The maximum without the restriction.
+        information: The matrix of the function.
+        active: Parameters that are not zero.
+        known: Parameters that the data says something about.
+    """
+    on, off = np.flatnonzero(active), np.flatnonzero(~active & known)
+    covariance = inverse_information(information[np.ix_(on, on)])
+    found, wald = np.zeros_like(best), np.full(len(best), np.inf)
+    found[on] = best[on] + covariance @ information[np.ix_(on, off)] @ best[off]
+    wald[on] = found[on] ** 2 / np.diag(covariance)
+    return found, wald
 
 
 class _NoiseAndJumps:

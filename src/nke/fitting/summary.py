@@ -117,7 +117,9 @@ def _briefly(result: "FitResult") -> str:
     assert result.form is not None
     parts = [f"jumps: {decision.answer}" for decision in result.decisions if decision.topic == "jumps"]
     noise, networks = NOISE_IN_WORDS.get(result.form.noise, result.form.noise), result.form.networks
-    return "; ".join([*parts, noise, f"drift: {result.form.drift}", *["networks"] * networks])
+    written = result.equation is not None and result.form.basis != "powers"
+    drift = "the equation above" if written else result.form.drift
+    return "; ".join([*parts, noise, f"drift: {drift}", *["networks"] * networks])
 
 
 def _decision(decision: Decision) -> Iterator[Row]:
