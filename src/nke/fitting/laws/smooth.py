@@ -89,7 +89,7 @@ class SmoothFit(LawFit):
         vector, drift = self.whole.parameters.vector, cast(SmoothDrift, self.generator.drift_network)
         error = np.zeros(len(vector.values))
         for places, covariance in self.covariances:
-            error[places] = np.sqrt(np.diag(covariance))
+            error[places] = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # rounding
         errors = np.zeros_like(drift.body.table)
         errors[drift.body.used] = error[vector.places.drift_network.body.weights.astype(int)]
         return smooth_equation(self.generator, errors, data, coordinates)
