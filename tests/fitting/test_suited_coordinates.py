@@ -175,7 +175,7 @@ class TestAngle:
 
 
 class TestGrowthOfAPrice:
-    """One path of ten years whose logarithm grew by just so much a year, with a volatility of 0.2: an error of 0.063."""
+    """One path of ten years whose logarithm grew by just so much a year; a volatility of 0.2 is an error of 0.063."""
 
     METHOD = nke.Likelihood(networks=False)
 
