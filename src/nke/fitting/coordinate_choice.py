@@ -22,9 +22,7 @@ from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_regression import SmoothRegression
 from nke.operators import monomial_degrees, monomials
 
-UNIT_ROOT = (
-    -2.86
-)  # Dickey and Fuller's statistic with a constant: below it a column returns to a mean, at a level of 5 %
+UNIT_ROOT = -2.86  # statistic of Dickey and Fuller below which a column returns to a mean: a level of 5 %
 USUAL_PERIODS = (2 * np.pi, 12.0, 24.0, 360.0)  # a turn in radians, months, hours, degrees
 
 

@@ -338,11 +338,14 @@ def _regress_drift(
         each = weight / spread[:, i] ** 2
         information = gram / spread[0, i] ** 2 if gram is not None else (design.T * each) @ design
         linear = design.T @ (each * velocity[:, i])
-        weak = np.where(optional, np.diag(information) / count, WEAK)
+        known = np.diag(information)
+        weak = np.where(optional, np.where(known > 0, known / count, np.inf), WEAK)
         first = maximise_evidence(information, linear, groups, np.ones(features.count), weak=weak)
         first = without_useless_groups(first, information, linear, groups, weak=weak)
-        weak[_not_needed(first, information, linear, groups, weak, optional, count)] = np.inf
-        found.append(maximise_evidence(information, linear, groups, first.precisions, weak=weak))
+        if optional.any():
+            weak[_not_needed(first, information, linear, groups, weak, optional, count)] = np.inf
+            first = maximise_evidence(information, linear, groups, first.precisions, weak=weak)
+        found.append(first)
         powers_alone = np.where(curves, np.inf, WEAK)
         alone = [maximise_evidence(information, linear, groups, powers, weak=powers_alone).evidence for powers in only]
         gain += np.maximum(found[-1].evidence - np.maximum.accumulate(alone), 0.0)
@@ -359,8 +362,6 @@ def _not_needed(
     count: float,
 ) -> Bool[np.ndarray, " f"]:
     """Optional parameters that the best subset of them lacks, all others being at their best beside it."""
-    if not optional.any():
-        return optional
     each = parameter_precisions(groups, found.precisions, weak)
     some, rest = np.flatnonzero(optional & np.isfinite(each)), np.flatnonzero(~optional & np.isfinite(each))
     inner = information[np.ix_(rest, rest)] + np.diag(each[rest])

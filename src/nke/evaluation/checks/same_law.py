@@ -107,6 +107,8 @@ def _trajectories(scores: NormalScores) -> Iterator[Finding]:
     e, follows = np.clip(scores.standardised[0], -4, 4), np.flatnonzero(scores.follows)
     for i, name in enumerate(scores.names):
         left, motion = e[:, i] - e[:, i].mean(), scores.motion[:, i]
+        if not left.any():
+            continue
         # Memory makes sums of scores vary more, whatever the law of a trajectory.
         memory = min(max(correlation(left[follows], left[follows + 1])[0], 0.0), 0.99)
         squares = expected = variance = 0.0
