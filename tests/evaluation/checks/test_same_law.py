@@ -6,6 +6,7 @@ import pytest
 from nke.data import Trajectories
 from nke.evaluation import NormalScores
 from nke.evaluation.checks import check_same_law
+from nke.evaluation.checks.same_law import own_motion
 from nke.systems import OrnsteinUhlenbeck
 from true_models import true_model
 
@@ -52,3 +53,19 @@ def test_one_trajectory_has_nobody_to_differ_from(law):
     data = recorded(np.ones(60), np.zeros(60), 0)
     one = Trajectories(np.asarray(data.states)[:1], 0.1, names=["x"])
     assert not [f for f in check_same_law(NormalScores.of(law, one.transitions())) if f.topic == TOPIC]
+
+
+@pytest.mark.parametrize("pull", [0.05, 0.005])
+def test_paths_that_wander_are_not_accused_too_often(pull):
+    """Forty paths of a hundred steps of one law, 2000 times: p-values below a hundredth come in no more of them.
+
+    Of 2000 a hundredth is 20 ± 4.5, so that 38 are four standard errors above it.
+    """
+    rng, owner, found = np.random.default_rng(0), np.repeat(np.arange(40), 100), []
+    for _ in range(2000):
+        e, x = rng.normal(size=(40, 100)), np.empty((40, 100))
+        x[:, 0] = rng.normal(size=40) / np.sqrt(2 * pull)
+        for k in range(99):
+            x[:, k + 1] = (1 - pull) * x[:, k] + e[:, k]
+        found.append(own_motion((e - e.mean()).ravel(), -pull * x.ravel(), owner)[1])
+    assert np.sum(np.array(found) < 0.01) < 38

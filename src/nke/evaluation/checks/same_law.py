@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy import stats
 
 from nke.evaluation.checks.memory import correlation
@@ -17,6 +17,7 @@ SLOPE = 0.4  # change of the drift, relative to it, that matters
 NAME = "same law"
 ADVICE = "The law changes with time (a change of regime or a trend): fit the parts one by one."
 DIFFERENCE = 0.2  # relative difference of the drift from trajectory to trajectory that matters
+TOO_OFTEN = 10  # times as often as χ² says come small p-values of paths that wander, whose sums are no normal numbers
 ROWS, TRAJECTORIES = 20, 10  # transitions of a trajectory, and number of these, that are enough to compare them
 
 
@@ -96,36 +97,61 @@ def _changes(
 
 
 def _trajectories(scores: NormalScores) -> Iterator[Finding]:
-    """Sums of the scores of each trajectory, and of their products with the law's motion.
-
-    Under one law both are sums of increments that the past does not know: their squares are on average the sums of the
-    squares of these, also where the motion depends on earlier scores. What is beyond is the trajectory's own.
-    """
     _, owner, rows = np.unique(scores.transitions.trajectory, return_inverse=True, return_counts=True)
     if len(rows) < TRAJECTORIES or np.median(rows) < ROWS:
         return
     e, follows = np.clip(scores.standardised[0], -4, 4), np.flatnonzero(scores.follows)
     for i, name in enumerate(scores.names):
         left, motion = e[:, i] - e[:, i].mean(), scores.motion[:, i]
-        if not left.any():
+        if not (left.any() and motion.any()):
             continue
         # Memory makes sums of scores vary more, whatever the law of a trajectory.
         memory = min(max(correlation(left[follows], left[follows + 1])[0], 0.0), 0.99)
-        squares = expected = variance = 0.0
-        for increments in (left, left * motion):
-            known = np.bincount(owner, increments**2) * (1 + memory) / (1 - memory)
-            share = known / max(float(known.mean()), 1e-300)
-            squares += float(np.sum(np.bincount(owner, increments) ** 2)) / max(float(known.mean()), 1e-300)
-            expected, variance = expected + float(share.sum()), variance + 2 * float(share @ share)
-        size = float(np.sqrt(max(squares - expected, 0.0) / max(float(motion @ motion), 1e-300)))
-        scale = variance / (2 * expected)  # a multiple of χ² with the same mean and variance (Satterthwaite)
+        size, p_value = own_motion(left, motion, owner, (1 + memory) / (1 - memory))
         yield Finding(
             NAME,
             "trajectories differ",
             size,
             DIFFERENCE,
-            min(1.0, len(scores.names) * float(stats.chi2.sf(squares / scale, expected / scale))),
+            min(1.0, len(scores.names) * p_value),
             f"The mean motion of {name} differs from trajectory to trajectory by {size:.0%} of its size.",
             "Each trajectory has a law of its own (another individual, another setting), and the law is their average: "
             "fit them one by one, or add what differs between them as a coordinate.",
         )
+
+
+def own_motion(
+    e: Float[np.ndarray, " t"], motion: Float[np.ndarray, " t"], owner: Int[np.ndarray, " t"], chance: float = 1.0
+) -> tuple[float, float]:
+    """Tells how much the mean motion of each trajectory is its own.
+
+    Sums of the scores of a trajectory, and of their products with the law's motion, are under one law sums of steps
+    that the past does not know: their squares are on average the sums of the squares of these, also where the motion
+    depends on earlier scores. What is beyond is the trajectory's own.
+
+    Args:
+        e: Scores of mean zero.
+        motion: The law's motion.
+        owner: The trajectory of each, counted from zero.
+        chance: Times as much as the increments say do the sums vary.
+
+    Returns:
+        The size over that of the law's motion, and the probability of as much by chance.
+
+    Example:
+        >>> rng, owner = np.random.default_rng(0), np.repeat(np.arange(50), 100)
+        >>> e, motion = rng.normal(size=(2, 5000))
+        >>> from nke.evaluation.checks.same_law import own_motion
+        >>> side = np.where(owner < 25, 1, -1)  # half of them move more than the law says, and half less
+        >>> own_motion(e, motion, owner)[1] > 0.01, own_motion(e + 0.5 * side * motion, motion, owner)[1] < 1e-9
+        (True, True)
+    """
+    parts = (e, e * motion / np.sqrt(np.mean(motion**2)))
+    squares = sum(float(np.sum(np.bincount(owner, part) ** 2)) for part in parts)
+    # The two sums of a trajectory are correlated where its motion hardly changes its sign.
+    known = chance * np.array([[np.bincount(owner, a * b) for a in parts] for b in parts])
+    expected, variance = float(known.trace().sum()), 2 * float(np.sum(known**2))
+    scale = variance / (2 * expected)  # a multiple of χ² with the same mean and variance (Satterthwaite)
+    rows = len(e) / known.shape[-1]
+    size = np.sqrt(max(squares - expected, 0.0) / max(rows * float(motion @ motion), 1e-300))
+    return float(size), min(1.0, TOO_OFTEN * float(stats.chi2.sf(squares / scale, expected / scale)))
