@@ -264,16 +264,15 @@ def laplace_evidence(at: PenalisedParameters, now: PenalisedSums) -> float:
     Returns:
         The log evidence.
     """
-    return float(now.value - sum(evidence_costs(at, now, now.count)))
+    return float(now.value - sum(evidence_costs(at, now)))
 
 
-def evidence_costs(at: PenalisedParameters, now: PenalisedSums, count: float) -> list[float]:
+def evidence_costs(at: PenalisedParameters, now: PenalisedSums) -> list[float]:
     """Computes what each block of parameters costs, θ̂ᵀΛθ̂/2 + ½ log |I + Λ^{−½}HΛ^{−½}| over it.
 
     Args:
         at: Parameters at their maximum, with their penalties.
         now: The sums there.
-        count: The number n of transitions.
 
     Returns:
         Nats for each block; zero for one without active parameters.
@@ -282,14 +281,14 @@ def evidence_costs(at: PenalisedParameters, now: PenalisedSums, count: float) ->
     for block, information in zip(at.blocks, now.information, strict=True):
         on = at.vector.active[block]
         places, part = block[on], information[np.ix_(on, on)]
-        alone = np.maximum(np.diag(part), np.finfo(float).tiny) / count
+        alone = np.maximum(np.diag(part), np.finfo(float).tiny) / now.count
         scale = 1 / np.sqrt(np.where(at.groups[places] < 0, alone, precision[places]))
         volume = np.linalg.slogdet(np.eye(len(places)) + scale[:, None] * part * scale)[1] / 2
         costs.append(float(precision[places] @ at.vector.values[places] ** 2 / 2 + volume))
     return costs
 
 
-def supported(at: PenalisedParameters, now: PenalisedSums, count: float) -> PenalisedParameters:
+def supported(at: PenalisedParameters, now: PenalisedSums) -> PenalisedParameters:
     """Sets optional parameters that are not supported by the data to zero, one by one, as of a polynomial law.
 
     The penalised likelihood is taken as quadratic around its maximum. What is dropped costs it less than log(n)/2 each.
@@ -297,7 +296,6 @@ def supported(at: PenalisedParameters, now: PenalisedSums, count: float) -> Pena
     Args:
         at: Parameters at their maximum, with their penalties.
         now: The sums there.
-        count: The number n of transitions.
 
     Returns:
         The maximum under the restriction; the same parameters where all are supported.
@@ -315,7 +313,7 @@ def supported(at: PenalisedParameters, now: PenalisedSums, count: float) -> Pena
             wald = np.full(len(best), np.inf)
             wald[on] = found[on] ** 2 / np.diag(covariance)
             weakest = int(np.argmin(np.where(may_go, wald, np.inf)))
-            if wald[weakest] >= np.log(count):
+            if wald[weakest] >= np.log(now.count):
                 break
             on[weakest] = False
         dropped = at.vector.active[block] & ~on

@@ -146,7 +146,7 @@ class SmoothLaw(Candidate):
             found = FINAL.run(problem.transition_rule(form), at, some, advance)
             if found.outcome is Outcome.NOT_FINITE:
                 raise DivergenceError("the likelihood or its derivatives became NaN or infinite: it has no maximum")
-            fewer = supported(found.parameters, found.evidence, found.evidence.count)
+            fewer = supported(found.parameters, found.evidence)
             if fewer.vector.active.sum() == found.parameters.vector.active.sum():
                 return self._examine(found, found, form, problem, some)
             again = FINAL.run(problem.transition_rule(form), fewer, some, advance)
@@ -226,7 +226,7 @@ class SmoothLaw(Candidate):
 
 def _cost_beside_drift(found: Optimised[PenalisedSums]) -> float:
     at = found.parameters
-    costs = evidence_costs(at, found.evidence, found.evidence.count)
+    costs = evidence_costs(at, found.evidence)
     return sum(c for c, block in zip(costs, at.blocks, strict=True) if not np.isin(at.constants["drift"], block).any())
 
 

@@ -28,7 +28,7 @@ def bounded_exponential(logarithm: Array) -> Array:
 
 
 class Curve(NamedTuple):
-    """The feature log v or exp v of one column, v = (x_j − zero)/size cut off at most ± and at least ``limit``.
+    """The feature log max(v, limit), or exp v with |v| ≤ limit, of one column, v = (x_j − zero)/size.
 
     Logarithms of a positive column, in which noise in proportion to a power of it is a straight line; exponentials of a
     column that is a logarithm, in which growth rates by powers of the column itself are.
@@ -55,7 +55,7 @@ class Curve(NamedTuple):
 
 
 class SmoothBasis(eqx.Module):
-    """The features 1, monomials(x), R·exp(−½ Σ_j p_mj (x_j − c_mj)²), and logarithms of positive columns.
+    """The features 1, monomials(x), R·exp(−½ Σ_j p_mj (x_j − c_mj)²), and curves of single columns.
 
     The kernels may look at few coordinates each: where p_mj = 0, x_j does not matter to them. Beyond the data they
     vanish, and the polynomial is what remains.
