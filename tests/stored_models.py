@@ -13,6 +13,7 @@ from nke.model import Model
 from nke.operators import (
     Advection,
     ConstantFactor,
+    Curve,
     DiagonalFactor,
     Diffusion,
     DriftNetwork,
@@ -98,7 +99,8 @@ def diagonal() -> Model:
 def smooth() -> Model:
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(5, 2))
-    basis = SmoothBasis(2, centres, np.ones((5, 2)), [rng.normal(size=(3, 2)), rng.normal(size=(2, 2))])
+    curves = [Curve(0, False, 0.1, 2.0, 0.01), Curve(1, True, 0.0, -1.5, 3.0)]
+    basis = SmoothBasis(2, centres, np.ones((5, 2)), [rng.normal(size=(3, 2)), rng.normal(size=(2, 2))], curves=curves)
     used = rng.random((2, basis.size)) < 0.6
     drift = SmoothFunction(basis, rng.normal(size=used.shape), used, ((-1.0, 1.0), (-2.0, 2.0)))
     factor = SmoothFunction(basis, rng.normal(size=(3, basis.size)))

@@ -102,7 +102,7 @@ def crafted_model(rng: random.Random, corpus: Corpus) -> str:
     if rng.random() < 0.4:
         arrays = other_arrays(arrays, rng)
     if rng.random() < 0.1:
-        texts[rng.choice(sorted(texts))] = rng.choice(["", "4", "5", "6", "7", "nke-model", "null"])
+        texts[rng.choice(sorted(texts))] = rng.choice(["", "4", "5", "6", "7", "8", "nke-model", "null"])
     return model(pack(texts, arrays), corpus, None)
 
 

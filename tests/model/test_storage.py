@@ -187,7 +187,7 @@ class TestFile:
     def test_header_is_json_with_versions_and_configuration(self, payload):
         metadata = header_of(payload)["__metadata__"]
         assert metadata["format"] == "nke-model"
-        assert metadata["format_version"] == "7"
+        assert metadata["format_version"] == "8"
         assert metadata["nke_version"] == version("nke")
         config = json.loads(metadata["config"])
         assert config["names"] == ["höhe", 'a "quoted" name']
@@ -288,10 +288,10 @@ class TestRefusals:
         )
         refused(pack_tensors(tensors, metadata), "digest", DamagedFileError)
 
-    @pytest.mark.parametrize("format_version", ["3", "0", "5.0", "8", ""])
+    @pytest.mark.parametrize("format_version", ["3", "0", "5.0", "9", ""])
     def test_other_format_version(self, payload, refused, format_version):
         metadata = header_of(payload)["__metadata__"] | {"format_version": format_version, "nke_version": "9.9"}
-        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads formats 4, 5, 6 and 7")
+        refused(pack_tensors(parse_tensors(payload), metadata), r"9\.9.*reads formats 4, 5, 6, 7 and 8")
 
     @pytest.mark.parametrize(
         ("path", "value", "error", "reason"),
@@ -374,7 +374,7 @@ class TestRefusals:
     def test_sizes_that_the_file_cannot_have(self, refused, shape):
         """No memory is taken for what a header claims."""
         entry = {"dtype": "F32", "shape": shape, "data_offsets": [0, 4]}
-        words = json.dumps({"__metadata__": {"format": "nke-model", "format_version": "7"}, "x": entry}).encode()
+        words = json.dumps({"__metadata__": {"format": "nke-model", "format_version": "8"}, "x": entry}).encode()
         refused(struct.pack("<Q", len(words)) + words + b"\0" * 4, "damaged", DamagedFileError)
 
     def test_a_fifo_is_refused_at_once(self, tmp_path):
