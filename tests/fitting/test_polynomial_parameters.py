@@ -114,6 +114,25 @@ class TestSupported:
         assert [[t.variables for t in row] for row in terms(law, sums)] == [[(), ("x",), ("y",)], [("y",)]]
         assert law.count == 4 + 2  # and two volatilities: the correlation is dropped too
 
+    @pytest.mark.parametrize(
+        ("slopes", "kept"),
+        [
+            ([[-0.02, 1.0], [-1.0, -0.02]], True),  # a rotation: each drives the other
+            ([[0.02, 1.0], [-1.0, 0.02]], False),  # it would grow
+            ([[-0.01, 1.0], [-1.0, -0.01]], False),  # one standard error
+            ([[-0.02, 1.0], [0.0, -0.02]], False),  # no loop: the second is a random walk
+        ],
+    )
+    def test_damping_of_two_errors_is_kept_where_nothing_else_damps(self, slopes, kept):
+        """Quadratic likelihood with errors of 0.01; log(5000) asks for 2.9 of them elsewhere."""
+        law = collected(polynomial())
+        places = law.vector.places.advection.drift.body.skip
+        values = np.zeros_like(law.vector.values)
+        values[places.weight.astype(int)] = slopes
+        law = replace(law, vector=replace(law.vector, values=values))
+        active = law.supported(np.eye(len(values)) / 0.01**2, 5000).vector.active
+        assert active[np.diag(places.weight.astype(int))].tolist() == [kept, kept]
+
     def test_dropping_keeps_the_restricted_maximum(self, steps):
         """Newton's method after the quadratic guess of it moves by a small part of a standard error."""
         law, sums = maximised(collected(polynomial()), steps)

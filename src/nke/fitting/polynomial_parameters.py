@@ -39,11 +39,13 @@ class PolynomialParameters:
         vector: All of them.
         from_zero: Whether x is counted from the user's zero; otherwise, where that is far, from the mean of the data.
         free: Indices of the coordinates that are learned.
+        inputs: Number of columns that the law sees.
     """
 
     vector: ParameterVector
     from_zero: bool
     free: Int[np.ndarray, " r"]
+    inputs: int
 
     @classmethod
     def of(
@@ -71,7 +73,7 @@ class PolynomialParameters:
         body = _drift(generator).body
         basis = (lambda places: _change_of_basis(places, zero, body.degree, body.pairs)) if from_zero else None
         vector = ParameterVector.of(generator, mask, basis)
-        return cls(vector, from_zero, np.array(generator.free(len(zero))))
+        return cls(vector, from_zero, np.array(generator.free(len(zero))), len(zero))
 
     @property
     def generator(self) -> Generator:
@@ -96,8 +98,10 @@ class PolynomialParameters:
 
         These are coefficients of the drift, correlations of noise and jumps between coordinates, means of jumps. The
         likelihood is taken as quadratic around its maximum. What is dropped costs it less than log(n)/2 each. Where the
-        data cannot tell terms apart, the coordinate itself is kept. A drift without any term left keeps its constant if
-        that predicts better, from √2 standard errors on (Akaike): no growth is no simpler than some growth.
+        data cannot tell terms apart, the coordinate itself is kept. Where the rest says nothing of the long run, what
+        predicts better is kept, from √2 standard errors on (Akaike): the constant of a drift without any term, since
+        no growth is no simpler than some growth; and in a loop, where a coordinate drives another that drives it, its
+        own damping if nothing else damps it, since a rotation without damping knows no bounds.
 
         Args:
             information: At the maximum of the likelihood.
@@ -121,14 +125,26 @@ class PolynomialParameters:
             if not weakest:
                 break
             active[weakest[0]] = False
-        empty = [constant for row, constant in enumerate(constants) if not active[[constant, *slopes[row]]].any()]
-        for constant in empty:
+        for row, i in enumerate(self.free):
+            empty = not active[[constants[row], *slopes[row]]].any()
+            place = constants[row] if empty else slopes[row, i]
+            if not known[place] or not (empty or self._undamped(active, row)):
+                continue
             more = active.copy()
-            more[constant] = known[constant]
+            more[place] = True
             values, wald = _restricted(best, information, more, known)
-            if known[constant] and wald[constant] > 2:
+            if wald[place] > 2 and (empty or values[place] < 0):
                 active, found = more, values
         return replace(self, vector=replace(self.vector, values=found, active=active))
+
+    def _undamped(self, active: Bool[np.ndarray, " p"], row: int) -> bool:
+        """Whether a coordinate is in a loop with another, but in no term of its own drift."""
+        body, (slopes, _) = _drift(self.generator).body, _drift_places(self.vector.places)
+        products = [v for same in monomial_variables(self.inputs, body.degree, body.pairs) for v in same]
+        contains = np.array([[i in product for i in self.free] for product in products])
+        depends = active[slopes] @ contains  # of the drift of each coordinate on each
+        loop = not depends[row, row] and (depends[row] & depends[:, row]).any()
+        return bool(loop) and self.free[row] not in self._angles
 
     def equation(
         self,
