@@ -10,6 +10,7 @@ import pytest
 
 import nke
 from nke.errors import DamagedFileError, InputError
+from nke.files.checks import opened_by_library
 
 
 @pytest.fixture
@@ -122,6 +123,19 @@ def test_a_pickle_in_a_store_is_not_read(path):
     (path("a.zarr") / "states" / "zarr.json").write_text(words.replace("bytes", "numcodecs.pickle", 1))
     with pytest.raises(InputError, match="pickles"):
         nke.read(path("a.zarr"))
+
+
+def test_what_asks_for_more_memory_than_there_is(path):
+    """A store of text tells how many words a chunk has, which its library believes."""
+
+    def allocate():
+        raise MemoryError("Unable to allocate 31.6 GiB")
+
+    with (
+        pytest.raises(DamagedFileError, match=r"a\.zarr asks for more memory .*31\.6 GiB"),
+        opened_by_library(path("a.zarr"), "zarr"),
+    ):
+        allocate()
 
 
 def test_a_header_of_100000_columns(path):

@@ -124,6 +124,14 @@ def test_an_empty_date_is_a_row_not_observed(tmp_path):
     assert data.transitions().step.tolist() == [2]
 
 
+def test_no_date_at_all(tmp_path):
+    np.savez(tmp_path / "a.npz", states=np.arange(3.0), times=np.full(3, "NaT", "datetime64[s]"))
+    with pytest.raises(InputError, match=r"a\.npz: expected dates in 'times', but every one is missing"):
+        nke.read(tmp_path / "a.npz")
+    with pytest.raises(InputError, match="every one of them is missing"):
+        Calendar.of(np.full(3, "NaT", "datetime64[ns]"))
+
+
 class TestDateAndClock:
     @pytest.mark.parametrize(
         "table",

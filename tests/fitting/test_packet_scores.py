@@ -11,6 +11,7 @@ from nke.data.transforms import Periodic
 from nke.fitting.batches import Steps
 from nke.fitting.initial_moments import TransitionSample
 from nke.fitting.kinematics import kinematic_constraint
+from nke.fitting.packet_scores import _inverse
 from nke.fitting.penalised_newton import PenalisedParameters, sums
 from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_parameters import smooth_generator, smooth_parameters
@@ -66,3 +67,10 @@ def test_a_resolution_widens_every_packet():
     law, steps = swinging("plain")
     rule = ForwardPacket(resolution=(0.05, 0.02))
     assert sums(rule, law, steps).value == pytest.approx(sums(rule, replace(law, linear=None), steps).value, rel=1e-5)
+
+
+def test_parameters_that_leave_no_noise_have_no_likelihood():
+    """A trial step may go so far that factors underflow: not a number, so that the step is refused, and no error."""
+    assert np.isnan(_inverse(np.zeros((3, 3, 4)))).all()
+    eye = np.repeat(np.eye(3)[:, :, None], 4, axis=2)
+    np.testing.assert_array_equal(_inverse(2 * eye), eye / 2)

@@ -118,6 +118,17 @@ class TestSearch:
         assert search.trials[0].evidence() == "it has no maximum"
         assert search.trials[1].evidence() == {"parameters": 1}
 
+    def test_a_singular_matrix_ends_a_candidate_and_not_the_search(self):
+        class Singular(Named):
+            def fit(self, problem):
+                np.linalg.inv(np.zeros((2, 2)))
+
+        family = Losses(2.0)
+        family.propose = lambda search: iter([Singular(1.0), Named(2.0)])
+        search = self.search(family)
+        assert search.run().loss == 2.0
+        assert search.trials[0].evidence() == "Singular matrix"
+
     @pytest.mark.parametrize("networks", [False, None])
     def test_without_networks_the_best_of_the_refused_is_given_with_a_warning(self, networks):
         class Refused(Losses):

@@ -16,6 +16,7 @@ from pathlib import Path
 MEMORY = 4 << 30  # bytes of address space
 SECONDS = 60  # for one case, on a machine that does other things too
 START = 600  # for imports and the first compilations there
+CASES = 10_000  # of one process: Linux allows a process 65,530 maps of memory, and compiled programs keep theirs
 ROOT = Path(__file__).parents[2]
 
 
@@ -39,12 +40,13 @@ def supervise(cases: int, first: int = 0, seconds: float = float("inf")) -> tupl
     failures, number, last, deadline = [], first, first + cases, time.monotonic() + seconds
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), str(ROOT), *sys.path])}
     while number < last and time.monotonic() < deadline:
-        command = [sys.executable, "-m", "tests.fuzz", "work", str(number), str(last)]
+        end = min(last, number + CASES)
+        command = [sys.executable, "-m", "tests.fuzz", "work", str(number), str(end)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(command, bufsize=0, env=environment, cwd=ROOT, **pipes)
         assert process.stdout is not None
         ended, patience = "", START  # the first case waits for the imports
-        while number < last and time.monotonic() < deadline:
+        while number < end and time.monotonic() < deadline:
             if not select.select([process.stdout], [], [], patience)[0]:
                 ended = "HANG"
                 break

@@ -52,7 +52,7 @@ class Calendar:
             The calendar, whose time zero is the first date.
 
         Raises:
-            InputError: If unit or calendar are not known.
+            InputError: If unit or calendar are not known, or there is no date.
 
         Example:
             >>> daily = np.array(["2024-03-01", "2024-03-04", "2024-03-05"], "datetime64[ns]")
@@ -63,6 +63,8 @@ class Calendar:
         """
         seen = np.unique(dates[~np.isnat(dates)])
         require_calendar(calendar)
+        if not len(seen):
+            raise InputError("expected dates, but every one of them is missing")
         if calendar != "all" and unit is not None:
             raise InputError(
                 f"expected either a unit of time or calendar={calendar!r}, which counts days; leave one out"

@@ -19,8 +19,12 @@ def opened_by_library(path: Path, kind: str) -> Iterator[None]:
     """
     try:
         yield
-    except (MemoryError, NkeError):
+    except NkeError:
         raise
+    except MemoryError as error:
+        raise DamagedFileError(
+            f"{path} asks for more memory than there is ({error}): it is damaged, or too large for this machine"
+        ) from error
     except Exception as error:
         raise DamagedFileError(
             f"{path} is damaged or is not a valid {kind} file ({error}); get a fresh copy"

@@ -98,6 +98,8 @@ class Table:
                 return times, Clock(choice.time_unit or split_time_heading(self.headings[column])[1])
             counted = np.searchsorted(np.unique(times[~np.isnan(times)]), times).astype(np.float64)
             return np.where(np.isnan(times), np.nan, counted), Clock(TRADING_DAY)
+        if np.isnat(dates).all():
+            raise InputError(f"{self.name}: expected dates in {self.headings[column]!r}, but every one is missing")
         calendar = Calendar.of(dates, choice.time_unit, choice.calendar)
         first = np.datetime_as_string(calendar.origin, unit="auto")
         note = f"dates are counted in {IN_WORDS.get(calendar.unit, calendar.unit + 's')} since {first}"

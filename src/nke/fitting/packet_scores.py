@@ -404,9 +404,13 @@ def _cholesky(a: Float[np.ndarray, "r r n"]) -> Float[np.ndarray, "r r n"]:
 
 
 def _inverse(a: Float[np.ndarray, "r r n"]) -> Float[np.ndarray, "r r n"]:
+    """The inverses; NaN, or infinite, where there is none, so that a step of Newton's method that led there fails."""
     if len(a) == 1:
         return 1 / a
     if len(a) == 2:
         adjugate = np.array([[a[1, 1], -a[0, 1]], [-a[1, 0], a[0, 0]]])
         return adjugate / (a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0])
-    return np.moveaxis(np.linalg.inv(np.moveaxis(a, -1, 0)), 0, -1)
+    try:
+        return np.moveaxis(np.linalg.inv(np.moveaxis(a, -1, 0)), 0, -1)
+    except np.linalg.LinAlgError:
+        return np.full_like(a, np.nan)

@@ -66,7 +66,7 @@ class Search:
     def _try(self, candidate: Candidate, family: Family) -> Trial:
         try:
             fit = candidate.fit(self.problem)
-        except (DivergenceError, Unsuitable) as error:
+        except (DivergenceError, Unsuitable, np.linalg.LinAlgError) as error:
             return Trial(candidate, None, Comparison(False), str(error))
         comparison = family.compare(fit, self)
         if comparison.accepted:

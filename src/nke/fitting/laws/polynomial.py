@@ -49,6 +49,7 @@ class PolynomialFit(LawFit):
         gradient: Of the log likelihood; not zero for terms that were dropped.
         evidence: Log likelihood less log(n)/2 for each parameter, over the transitions that it was fitted to.
         fitted: Their number.
+        fitted_loss: Their mean −log density.
         beside: The fit that noise and jumps come from where only the drift is a polynomial; None: they are its own.
     """
 
@@ -57,6 +58,7 @@ class PolynomialFit(LawFit):
     gradient: Float[np.ndarray, " p"] | None = None
     evidence: float = -np.inf
     fitted: int = 0
+    fitted_loss: float = np.inf
     beside: LawFit | None = None
 
     def uncertainty(self, problem: Problem, data: Transitions, coordinates: Coordinates) -> Uncertainty | None:
@@ -181,6 +183,7 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         law = law.supported(sums.information, len(some.step))
         law, sums = maximum(FINAL, law, some)
         independent = problem.initial.independent
+        fitted_loss = -sums.value / len(some.step)
         evidence = independent * sums.value - law.count * np.log(independent * len(some.step)) / 2
         if problem.data.training.blocks > most:
             law, sums = maximum(ALL_TRANSITIONS, law, problem.only_valid(Steps(*problem.data.training.arrays)))
@@ -198,6 +201,7 @@ def fitted_polynomial(form: ModelForm, law: PolynomialParameters, problem: Probl
         sums.gradient,
         float(evidence),
         len(some.step),
+        float(fitted_loss),
     )
 
 

@@ -343,8 +343,10 @@ class SmoothFamily(Family):
             return False  # the two would not be fitted to the same transitions
         smooth = initial.smooth_regression(rules.most_degree, False)
         densities = smooth.log_densities_with_jumps if initial.jumps else smooth.log_densities
-        if clearly_less(densities(initial.sample), -best.losses):
-            return False  # even on the transitions it was fitted to the regression predicts worse
+        if isinstance(best, PolynomialFit):
+            behind = -best.fitted_loss - densities(initial.sample).mean()
+            if behind > 2 * Estimate.of(best.losses).error:
+                return False  # the regression misses more of these transitions than held-out ones can tell
         # With jumps its program must be compiled: then the gain must be one that a polynomial would not be forgiven.
         least = rules.lack_of_fit_nats if initial.jumps else rules.evidence_gain
         over = smooth.gain_over[min(best.form.degree, len(smooth.gain_over)) - 1]
@@ -367,18 +369,6 @@ class SmoothFamily(Family):
                 "smooth",
             )
         ]
-
-
-def clearly_less(some: Float[np.ndarray, " n"], others: Float[np.ndarray, " m"], errors: float = 2.0) -> bool:
-    """Tells whether the mean of some values is below that of others by more than two standard errors.
-
-    Args:
-        some: Independent values.
-        others: Others.
-        errors: How many standard errors.
-    """
-    mean, other = Estimate.of(some), Estimate.of(others)
-    return other.value - mean.value > errors * float(np.hypot(mean.error, other.error))
 
 
 def _title(trial: Trial, first: Trial) -> str:
