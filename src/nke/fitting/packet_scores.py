@@ -96,15 +96,32 @@ class PacketScores:
         Yields:
             Log densities and scores.
         """
+        for chunk in self._chunks(rule, data):
+            yield self._scored(rule, values, *chunk)
+
+    def log_likelihood(self, rule: ForwardPacket, values: Float[np.ndarray, " q"], data: Steps) -> float:
+        """Sums the log densities; without scores it takes a third of the time.
+
+        Args:
+            rule: The discrete model.
+            values: The parameters.
+            data: The transitions.
+
+        Returns:
+            Nats; NaN where a density is not finite.
+        """
+        return float(sum(self._densities(rule, values, *chunk)[0].sum() for chunk in self._chunks(rule, data)))
+
+    def _chunks(self, rule: ForwardPacket, data: Steps) -> Iterator[list[np.ndarray]]:
         r, inputs = len(self.start), [np.asarray(a, np.float64) for a in data]
         points = rule.substeps * len(rule.quadrature.nodes(r)[1])
         numbers = points * (len(self.drift.features.groups) + len(self.noise.features.groups))
         size = max(256, CHUNK_NUMBERS // numbers)
         for begin in range(0, len(inputs[2]), size):
-            yield self._scored(rule, values, *(a[begin : begin + size] for a in inputs))
+            yield [a[begin : begin + size] for a in inputs]
 
-    def _scored(self, rule, values, x, displacement, step) -> tuple[np.ndarray, np.ndarray]:
-        """Log densities and scores of one chunk."""
+    def _densities(self, rule, values, x, displacement, step) -> tuple[np.ndarray, np.ndarray, np.ndarray, list]:
+        """Log densities, their derivatives by mean and covariance, and the sub-steps of one chunk."""
         free = np.arange(x.shape[1]) if self.constraint is None else np.array(self.constraint.free)
         law = _Values(self, values, _halfway(self.constraint, x, step), free)
         forward = [_SubStep.start(law, rule, np.ascontiguousarray(x[:, free].T), step)]
@@ -113,7 +130,11 @@ class PacketScores:
         spread = forward[-1].spread
         if rule.resolution is not None:
             spread = spread + np.diag(np.square(rule.resolution))[:, :, None]
-        log_prob, mean_slope, spread_slope = _gaussian(displacement[:, free].T - forward[-1].mean, spread)
+        return *_gaussian(displacement[:, free].T - forward[-1].mean, spread), forward
+
+    def _scored(self, rule, values, x, displacement, step) -> tuple[np.ndarray, np.ndarray]:
+        """Log densities and scores of one chunk."""
+        log_prob, mean_slope, spread_slope, forward = self._densities(rule, values, x, displacement, step)
         slopes = []
         for part in reversed(forward):
             found, mean_slope, spread_slope = part.slopes(mean_slope, spread_slope)

@@ -133,27 +133,33 @@ class PenalisedNewton:
             The parameters, how it ended, and the sums there with the evidence.
         """
         at, now, outcome = start, sums(objective, start, data), Outcome.BUDGET_USED
+        # Far from its maximum the likelihood is no quadratic function and may ask for penalties that ruin it: then they
+        # stay until the maximum under them is found.
+        choosing, refused = self.penalties, False
         for _ in range(self.iterations):
             if not now.finite:
                 return Optimised(at, Outcome.NOT_FINITE, now)
-            goal = _under_evidence(at, now) if self.penalties else _under_penalties(at, now)
-            slope = now.gradient - goal.precision * at.vector.values
-            dropped = _dropped(at, goal)
-            if not dropped.any() and slope @ (goal.vector.values - at.vector.values) / 2 < self.tolerance:
-                at, outcome = replace(at, precisions=goal.precisions), Outcome.CONVERGED
-                break
-            step = self._step(objective, at, now, goal, data)
-            if step is None and self.penalties:
-                # Far from its maximum the likelihood is no quadratic function and may ask for penalties that ruin it.
-                step = self._step(objective, at, now, _under_penalties(at, now), data)
-            if step is None:
+            goal = _under_evidence(at, now) if choosing else _under_penalties(at, now)
+            slope, moved = now.gradient - goal.precision * at.vector.values, goal.vector.values - at.vector.values
+            dropped = _dropped(at, goal).any()
+            if ended := not dropped and slope @ moved / 2 < self.tolerance:
+                at = replace(at, precisions=goal.precisions)
+            elif (step := self._step(objective, at, now, goal, data)) is not None:
+                advance(1)
+                at, now, refused = step.parameters, step.sums, False
+                ended = not dropped and step.whole and step.gained < self.tolerance
+            elif choosing:
+                choosing, refused = False, True
+            else:
                 outcome = Outcome.NO_PROGRESS
                 break
-            advance(1)
-            at, now = step.parameters, step.sums
-            if not dropped.any() and step.whole and step.gained < self.tolerance:
+            if ended and (choosing or not self.penalties):
                 outcome = Outcome.CONVERGED
                 break
+            if ended and refused:
+                outcome = Outcome.NO_PROGRESS
+                break
+            choosing = choosing or ended
         return Optimised(at, outcome, replace(now, evidence=laplace_evidence(at, now)))
 
     def _step(
@@ -379,7 +385,7 @@ def log_likelihood(rule: TransitionRule, at: PenalisedParameters, data: Steps) -
         Nats; NaN where a density is not finite.
     """
     if at.linear is not None and isinstance(rule, ForwardPacket):
-        return at.independent * float(sum(value.sum() for value, _ in at.linear.batches(rule, at.vector.values, data)))
+        return at.independent * at.linear.log_likelihood(rule, at.vector.values, data)
     trained, count, total = at.vector.arrays(), len(data.step), 0.0
     for begin in range(0, count, BATCH):
         part = [np.resize(np.asarray(a)[begin : begin + BATCH], (BATCH, *a.shape[1:])) for a in data]
