@@ -6,7 +6,7 @@ from nke.fitting.equation import Equation, JumpComponent, JumpLaw, NoiseLaw, Ter
 from nke.fitting.evidence import best_subset, maximise_evidence
 from nke.fitting.fit import fit
 from nke.fitting.form import ModelForm
-from nke.fitting.initial_moments import moments_without_jumps
+from nke.fitting.initial_moments import local_deviation, moments_without_jumps
 from nke.fitting.initial_networks import initial_generator
 from nke.fitting.likelihood import Likelihood
 from nke.fitting.method import Method, StructuredMethod
@@ -49,6 +49,7 @@ __all__ = [
     "division",
     "fit",
     "initial_generator",
+    "local_deviation",
     "maximise_evidence",
     "moments_without_jumps",
 ]

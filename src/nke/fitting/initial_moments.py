@@ -19,6 +19,7 @@ from nke.fitting.batches import motion_size
 from nke.fitting.usual_bounds import usual_bounds
 from nke.operators import KinematicConstraint
 
+NORMAL_MEDIAN = 0.67449  # of the absolute value of a standard normal number
 LEAST_PROBABILITY = 1e-5  # of a jump in a step, so that its logarithm exists
 
 
@@ -36,6 +37,28 @@ class DisplacementMoments(NamedTuple):
     jump: Float[np.ndarray, "d d"]
     rate: float
     jumped: Float[np.ndarray, " t"]
+
+    @classmethod
+    def of_known_jumps(
+        cls,
+        displacement: Float[np.ndarray, "t d"],
+        step: Float[np.ndarray, " t"],
+        jumped: Float[np.ndarray, " t"],
+        least: Float[np.ndarray, " d"] | float = 0.0,
+    ) -> "DisplacementMoments":
+        """Computes the moments where it is known which steps held a jump.
+
+        Args:
+            displacement: The displacements.
+            step: Their times.
+            jumped: Probability that each step held a jump.
+            least: Noise of a step below which none can be told from it.
+
+        Returns:
+            The moments.
+        """
+        rate = max(float(jumped.mean()), LEAST_PROBABILITY) / float(step.mean())
+        return cls(*_covariances(displacement, step, jumped, least), rate, jumped)
 
     def log_prob(
         self, displacement: Float[np.ndarray, "t d"], step: Float[np.ndarray, " t"]
@@ -232,8 +255,38 @@ def moments_with_jumps(
         noise, jump = _covariances(displacement, step, jumped, least)
         if np.abs(jumped - before).max() < tolerance:
             break
-    rate = max(float(jumped.mean()), LEAST_PROBABILITY) / float(step.mean())
-    return DisplacementMoments(noise, jump, rate, jumped)
+    return DisplacementMoments.of_known_jumps(displacement, step, jumped, least)
+
+
+def local_deviation(
+    x: Float[np.ndarray, "t d"], values: Float[np.ndarray, "t r"], neighbours: int, most: int = 16_384
+) -> Float[np.ndarray, "t r"]:
+    """Computes the standard deviation of Gaussian values around every state, which a few outliers do not change.
+
+    Args:
+        x: The states.
+        values: Values of mean zero.
+        neighbours: How many states count as those around one.
+        most: States among which neighbours are looked for, at most.
+
+    Returns:
+        The median of the absolute values of the neighbours, over that of a standard normal number.
+
+    Example:
+        >>> x, rng = np.linspace(0, 1, 1000)[:, None], np.random.default_rng(0)
+        >>> values = (1 + 9 * (x > 0.5)) * rng.normal(size=x.shape)
+        >>> values[::50] = 1000.0
+        >>> nke.fitting.local_deviation(x, values, 100)[[200, 800]].round().ravel().tolist()
+        [1.0, 9.0]
+    """
+    some = np.linspace(0, len(x) - 1, min(most, len(x))).astype(int)
+    spread = x[some].std(axis=0)
+    scaled = x / np.where(spread > 0, spread, 1.0)
+    tree, size, found = KDTree(scaled[some]), np.abs(values[some]), np.empty_like(values)
+    for begin in range(0, len(x), most):
+        near = np.asarray(tree.query(scaled[begin : begin + most], min(neighbours, len(some)))[1])
+        found[begin : begin + most] = np.median(size[near.reshape(len(near), -1)], axis=1)
+    return np.maximum(found, 1e-6 * np.median(found, axis=0) + 1e-300) / NORMAL_MEDIAN
 
 
 def displacement_density(

@@ -13,7 +13,7 @@ from nke.fitting.batches import float32
 from nke.fitting.decisions import Decision
 from nke.fitting.form import POLYNOMIAL_NOISE_FORMS, ModelForm
 from nke.fitting.initial_jump_law import initial_jump_law, series_order, share_explained_by_state
-from nke.fitting.initial_moments import TransitionSample, moments_with_jumps
+from nke.fitting.initial_moments import DisplacementMoments, TransitionSample, local_deviation, moments_with_jumps
 from nke.fitting.least_squares import DriftRegression
 from nke.fitting.rules import SelectionRules
 from nke.fitting.smooth_regression import SmoothRegression, Straightened
@@ -108,8 +108,10 @@ class InitialModel:
         if jumps and not self.noiseless.any():
             # What a smooth drift leaves: where the drift is fast, whole displacements pass for jumps.
             smooth = self.smooth_regression(rules.most_degree, False)
-            self.moments = self._moments(smooth.residual)
-            jumped = self.moments.jumped[:, None]
+            told = moments_with_jumps(self._in_noise(smooth), sample.step).jumped
+            least = rules.noiseless * sample.deviation
+            self.moments = DisplacementMoments.of_known_jumps(smooth.residual, sample.step, told, least)
+            jumped = told[:, None]
             self.residual = motion = (1 - jumped) * smooth.residual + jumped * smooth.jump
         if jumps:
             self.mixture = initial_jump_law(
@@ -143,13 +145,19 @@ class InitialModel:
             return any_noise
         if key not in self._smooth:
             of = partial(SmoothRegression.of, self.sample, degree=degree, seed=self.seed, constant_noise=constant_noise)
-            found = of(1 - self.residual_moments.jumped)
+            calm = 1 - self.residual_moments.jumped
             if self.jumps:
-                # Once more, jumps being told from what the smooth drift leaves in units of its noise.
-                white = found.residual / found.noise_deviation(self.sample.x)
-                found = of(1 - moments_with_jumps(white, self.sample.step).jumped)
-            self._smooth[key] = found
+                # Where the noise is large, calm motions are no jumps: they count in units of those around them.
+                rest, sample = self.regression("constant").residual(), self.sample
+                spread = local_deviation(sample.x, rest / np.sqrt(sample.step)[:, None], self.rules.kurtosis_neighbours)
+                found = of(1 - moments_with_jumps(rest / spread, sample.step).jumped)
+                calm = 1 - moments_with_jumps(self._in_noise(found), sample.step).jumped
+            self._smooth[key] = of(calm)
         return self._smooth[key]
+
+    def _in_noise(self, law: SmoothRegression) -> Float[np.ndarray, "t r"]:
+        """What a law leaves of the motions, in units of its noise."""
+        return law.residual / law.noise_deviation(self.sample.x)
 
     @property
     def independent(self) -> float:
