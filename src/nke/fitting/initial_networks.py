@@ -145,15 +145,20 @@ class InitialModel:
             return any_noise
         if key not in self._smooth:
             of = partial(SmoothRegression.of, self.sample, degree=degree, seed=self.seed, constant_noise=constant_noise)
-            calm = 1 - self.residual_moments.jumped
+            found = of(1 - self.residual_moments.jumped)
             if self.jumps:
-                # Where the noise is large, calm motions are no jumps: they count in units of those around them.
+                # Where the noise is large, calm motions are no jumps: they may count in units of those around them.
                 rest, sample = self.regression("constant").residual(), self.sample
                 spread = local_deviation(sample.x, rest / np.sqrt(sample.step)[:, None], self.rules.kurtosis_neighbours)
-                found = of(1 - moments_with_jumps(rest / spread, sample.step).jumped)
-                calm = 1 - moments_with_jumps(self._in_noise(found), sample.step).jumped
-            self._smooth[key] = of(calm)
+                around = of(1 - moments_with_jumps(rest / spread, sample.step).jumped)
+                found = max(found, around, key=self._evidence_with_jumps)
+                # Once more, jumps being told from what the smooth drift leaves in units of its noise.
+                found = of(1 - moments_with_jumps(self._in_noise(found), sample.step).jumped)
+            self._smooth[key] = found
         return self._smooth[key]
+
+    def _evidence_with_jumps(self, law: SmoothRegression) -> float:
+        return float(law.log_densities_with_jumps(self.sample).sum() - law.noise.cost.sum())
 
     def _in_noise(self, law: SmoothRegression) -> Float[np.ndarray, "t r"]:
         """What a law leaves of the motions, in units of its noise."""
