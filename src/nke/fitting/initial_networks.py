@@ -145,16 +145,19 @@ class InitialModel:
             return any_noise
         if key not in self._smooth:
             of = partial(SmoothRegression.of, self.sample, degree=degree, seed=self.seed, constant_noise=constant_noise)
-            found = of(1 - self.residual_moments.jumped)
+            calm = [1 - self.residual_moments.jumped]
             if self.jumps:
                 # Where the noise is large, calm motions are no jumps: they may count in units of those around them.
                 rest, sample = self.regression("constant").residual(), self.sample
                 spread = local_deviation(sample.x, rest / np.sqrt(sample.step)[:, None], self.rules.kurtosis_neighbours)
-                around = of(1 - moments_with_jumps(rest / spread, sample.step).jumped)
-                found = max(found, around, key=self._evidence_with_jumps)
+                calm.append(1 - moments_with_jumps(rest / spread, sample.step).jumped)
+            found = [of(each) for each in calm]
+            if self.jumps:
                 # Once more, jumps being told from what the smooth drift leaves in units of its noise.
-                found = of(1 - moments_with_jumps(self._in_noise(found), sample.step).jumped)
-            self._smooth[key] = found
+                told = [moments_with_jumps(self._in_noise(law), self.sample.step).jumped for law in found]
+                same = np.abs(told[0] - told[1]).sum() < 1
+                found = [of(1 - jumped) for jumped in (told[:1] if same else told)]
+            self._smooth[key] = max(found, key=self._evidence_with_jumps) if self.jumps else found[0]
         return self._smooth[key]
 
     def _evidence_with_jumps(self, law: SmoothRegression) -> float:

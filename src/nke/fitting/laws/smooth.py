@@ -29,6 +29,7 @@ from nke.fitting.penalised_newton import (
     PenalisedSums,
     evidence_costs,
     examined,
+    log_likelihood,
     penalised,
     posterior_covariance,
     supported,
@@ -179,6 +180,10 @@ class SmoothLaw(Candidate):
         at = at if near.outcome is Outcome.NOT_FINITE else near.parameters
         while 2 * form.substeps <= most and near.outcome is not Outcome.NOT_FINITE:
             finer = replace(form, substeps=2 * form.substeps)
+            # Where the two say the same of all transitions, their maxima are the same too.
+            now, fine = (log_likelihood(problem.transition_rule(each), at, few) for each in (form, finer))
+            if abs(fine - now) * count / len(few.step) < rules.substep_gain:
+                break
             then = APPROACH.run(problem.transition_rule(finer), at, few, advance)
             gain = penalised(then.parameters, then.evidence) - penalised(near.parameters, near.evidence)
             if not gain * count / len(few.step) > problem.rules.substep_gain:
