@@ -92,3 +92,18 @@ def test_a_fast_drift_is_no_jump():
     assert quadratic > 2
     white = initial.residual / np.sqrt(initial.sample.step[:, None] * initial.moments.noise[0, 0])
     assert abs(np.median(np.abs(white)) - 0.6745) < 0.1  # mostly noise, which the stated one describes
+
+
+def test_calm_motions_where_the_noise_is_large_are_no_jumps():
+    """Noise of 0.2 within |x| < 1 and ten times that beyond 2; jumps of 8 noise widths there in 1 % of the steps."""
+    rng, step = np.random.default_rng(0), 0.02
+    x = rng.normal(size=(8000, 1))
+    deviation = np.sqrt(step) * 0.2 * np.exp(np.log(10) * np.clip(np.abs(x) - 1, 0, 1))
+    jumped = rng.random(8000) < 0.01
+    moved = -step * x + deviation * rng.normal(size=x.shape) + 8 * np.sqrt(step) * 2 * jumped[:, None]
+    data = nke.Trajectories(np.stack([x, x + moved], axis=1), step)
+    told = initial_model(data, True).moments.jumped
+    far = np.abs(x[:, 0]) > 1.8
+    assert far.sum() > 500
+    assert told[jumped].min() > 0.99
+    assert told[far & ~jumped].mean() < 0.01  # with the same noise everywhere, half of them
