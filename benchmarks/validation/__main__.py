@@ -20,6 +20,7 @@ from benchmarks.validation import (
     long_path,
     networks,
     nonpolynomial,
+    random_laws,
     reading,
     recordings,
     recovery,
@@ -46,6 +47,7 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "reading": (reading.main, "how long nke.read takes beside pandas"),
     "nonpolynomial": (nonpolynomial.main, "systems whose laws are no polynomials; has options, see its --help"),
     "further": (further.main, "laws of many kinds that no choice was made for; has options, see its --help"),
+    "random": (random_laws.main, "laws drawn at random, each from its number; has options, see its --help"),
     "recordings": (recordings.main, "made-up recordings that are no clean data of a law of the state; has options"),
     "diagnosis": (diagnosis.main, "right models and made-up failures; has options, see its --help"),
     "coverage": (coverage.main, "how often intervals hold the truth; has options, see its --help"),
@@ -56,6 +58,7 @@ PARTS: Mapping[str, tuple[Callable[[], None], str]] = {
 WITH_OPTIONS: Mapping[str, Callable[[list[str]], None]] = {
     "nonpolynomial": nonpolynomial.main,
     "further": further.main,
+    "random": random_laws.main,
     "recordings": recordings.main,
     "diagnosis": diagnosis.main,
     "coverage": coverage.main,

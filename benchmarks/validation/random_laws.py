@@ -1,13 +1,34 @@
 """Laws drawn at random: cases that nobody chose, each from its number."""
 
-from collections.abc import Callable
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+import nke
+from benchmarks.validation.further import UNKNOWN
 from benchmarks.validation.law import Array, Field, Law
+from benchmarks.validation.nonpolynomial.experiments import Experiment
+from benchmarks.validation.nonpolynomial.measurement import Learned, Sizes, coefficient_figures, rollout_figures
+from benchmarks.validation.nonpolynomial.regression import Inputs, tuned_regression
+from benchmarks.validation.tables import console
 from nke.mixtures import GaussianMixture
 
+ROLLOUTS, LENGTHS = 512, (0.35, 0.7, 1.4, 3.0)
+SHOWN = (
+    "drift",
+    "reference",
+    "a",
+    "rate",
+    "mean rate",
+    "mean_mse over floor",
+    "covariance_mse over floor",
+    "wasserstein over floor",
+    "lost",
+)
 SHAPES: tuple[Callable[[Array], Array], ...] = (
     np.tanh,
     np.sin,
@@ -106,3 +127,42 @@ def _size(rng: np.random.Generator, d: int) -> dict[str, Any]:
     transitions = 10 ** rng.uniform(3.7, 4.7) * (1 + d / 4)
     trajectories = int(rng.choice([1, 20, 200]))
     return {"trajectories": trajectories, "rows": int(transitions / trajectories) + 1}
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Fits laws drawn at random with nothing said; prints errors, roll-outs over the floor, times, verdicts."""
+    parser = argparse.ArgumentParser("python -m benchmarks.validation random", description=__doc__)
+    parser.add_argument("--first", type=int, default=100, help="number of the first law, which is its seed too")
+    parser.add_argument("--laws", type=int, default=20, help="how many")
+    parser.add_argument("--no-reference", action="store_true", help="without the regression tuned with the truth")
+    options = parser.parse_args(arguments)
+    for number in range(options.first, options.first + options.laws):
+        line = _measured(number, not options.no_reference)
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _measured(number: int, reference: bool) -> str:
+    """A fit of one law: roll-outs of 200 steps from recorded states."""
+    law = random_law(number)
+    training = Experiment(str(number), law, UNKNOWN, trajectories=law.trajectories, times=tuple(law.times))
+    data, short = training.training_set(number), tuple(law.times[:201])
+    compared = Experiment(str(number), law, UNKNOWN, trajectories=ROLLOUTS, times=short)
+    seen = data.observed_states
+    start = seen[np.random.default_rng(number).integers(0, len(seen), ROLLOUTS)]
+    test = law.simulate(ROLLOUTS, seed=number + 10**6, times=short, initial=start)
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = nke.fit(data, seed=number, progress=False)
+    seconds = time.process_time() - begin
+    figures = coefficient_figures(result.model, compared, data, test)
+    figures |= rollout_figures(Learned(result.model, {}), compared, data, test, number, Sizes(ROLLOUTS, 2, 2))
+    if reference:
+        few = data.transitions().take(slice(0, 20_000))
+        figures["reference"] = tuned_regression(few, law, compared.points(test)[::5], Inputs(), LENGTHS).error
+    words = ", ".join(f"{name} {figures[name]:.3g}" for name in SHOWN if name in figures)
+    assert result.diagnosis is not None
+    kind = (
+        f"{law.dimension}-D{', jumps' if law.has_jumps else ''}{'' if not result.model.has_jumps else ', jumps found'}"
+    )
+    return f"law {number} ({kind}): {words}; {seconds:.0f} processor s; {result.form}; {result.diagnosis.verdict}"
