@@ -1,12 +1,16 @@
-"""Writers that are killed at random moments: the old content or the new is there, and no litter after the next write.
+"""Writers and fits that are killed at random moments.
 
-python tests/kills.py [KILLS] [WRITER …]
+Of a writer the old content or the new is there, and no litter after the next write. A fit is continued from its
+checkpoint, and ends with the same file, byte for byte, and no litter.
+
+python tests/kills.py [KILLS] [WRITER …] [fit]
 """
 
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -45,9 +49,56 @@ def content(path: Path) -> str:
     return {"40": "old", "60": "new"}.get(found, "BROKEN")
 
 
+FIT = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import nke
+from resumable_fit import run
+print("begins", flush=True)
+run(sys.argv[1], sys.argv[2], steps=2000)
+"""
+
+
+def fitting(folder: Path) -> subprocess.Popen:
+    """A fit in a process of its own, as far as it begins to learn."""
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", FIT, str(folder / "run"), str(folder / "model.nke")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=here)
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process
+
+
+def killed_fits(kills: int, rng: random.Random) -> Counter:
+    """Kills fits at moments from their begin to their end, and lets them go on."""
+    total, whole = Counter(), Path(tempfile.mkdtemp(prefix="nke-kills-"))
+    clock = time.perf_counter()
+    fitting(whole).wait()
+    longest, model = time.perf_counter() - clock, (whole / "model.nke").read_bytes()
+    for how in SIGNALS:
+        counts = Counter()
+        for _ in range(kills):
+            folder = Path(tempfile.mkdtemp(prefix="nke-kills-"))
+            process = fitting(folder)
+            time.sleep(rng.uniform(0, longest))
+            process.send_signal(how)
+            process.wait()
+            begun = (folder / "run").exists() and any((folder / "run").glob("*.checkpoint"))
+            counts["ended" if (folder / "model.nke").exists() else "with checkpoint" if begun else "before it"] += 1
+            fitting(folder).wait()
+            counts["BROKEN"] += (folder / "model.nke").read_bytes() != model
+            counts["LITTER"] += any(entry.name.startswith(PREFIX) for entry in folder.rglob("*"))
+            shutil.rmtree(folder)
+        total += counts
+        print("fit", how.name, dict(counts), flush=True)
+    return total
+
+
 def main(kills: int, kinds: list[str]) -> int:
     rng, total = random.Random(0), Counter()
-    for kind in kinds:
+    if "fit" in kinds:
+        total += killed_fits(kills, rng)
+    for kind in [kind for kind in kinds if kind != "fit"]:
         for package in ("pandas", "xarray", PACKAGES.get(kind, "pandas")):
             import_module(package)
         clock = time.perf_counter()
@@ -71,4 +122,4 @@ def main(kills: int, kinds: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int((sys.argv[1:2] or ["20"])[0]), sys.argv[2:] or KINDS))
+    sys.exit(main(int((sys.argv[1:2] or ["20"])[0]), sys.argv[2:] or [*KINDS, "fit"]))
