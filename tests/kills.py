@@ -27,9 +27,9 @@ SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 def killed(path: Path, how: signal.Signals, after: float) -> None:
     """Writes new content again and again until the signal comes."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
     process = os.fork()
     if process == 0:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             while True:
                 write(path, NEW)

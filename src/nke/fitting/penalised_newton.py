@@ -147,7 +147,8 @@ class PenalisedNewton:
             elif (step := self._step(objective, at, now, goal, data)) is not None:
                 advance(1)
                 at, now, refused = step.parameters, step.sums, False
-                ended = not dropped and step.whole and step.gained < self.tolerance
+                small = step.gained < self.tolerance
+                ended = not dropped and small and (step.whole or not self.penalties)
             elif choosing:
                 choosing, refused = False, True
             else:
