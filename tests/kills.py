@@ -27,17 +27,22 @@ SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
 def killed(path: Path, how: signal.Signals, after: float) -> None:
     """Writes new content again and again until the signal comes."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
+    reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
         try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits to ignore it
+            os.write(writing, b"!")
             while True:
                 write(path, NEW)
         except BaseException:
             os._exit(1)
+    os.read(reading, 1)
     time.sleep(after)
     os.kill(process, how)
     os.waitpid(process, 0)
+    os.close(reading)
+    os.close(writing)
 
 
 def content(path: Path) -> str:
