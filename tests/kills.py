@@ -20,6 +20,7 @@ from pathlib import Path
 
 import nke
 from injected_faults import KINDS, NEW, OLD, PACKAGES, in_child, rows, write
+from nke.cli.interruption import end_where_interruptions_are_lost
 from nke.files.atomic import PREFIX
 
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
@@ -32,6 +33,7 @@ def killed(path: Path, how: signal.Signals, after: float) -> None:
     if process == 0:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits to ignore it
+            end_where_interruptions_are_lost()  # as commands do
             os.write(writing, b"!")
             while True:
                 write(path, NEW)

@@ -41,6 +41,16 @@ class TestErrors:
         assert debugged.stderr.startswith("Traceback (most recent call last):\n")
         assert debugged.stderr.endswith(f"{line}\n")
 
+    def test_a_reader_who_has_seen_enough_is_no_error(self):
+        """As in ``nke fit --help | head``: the pipe is closed before all is printed."""
+        command = [sys.executable, "-c", "from nke.cli.main import main; main(['fit', '--help'])"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1
+
     @pytest.mark.parametrize("options", [[], ["--debug"]])
     @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError, ImportError, FloatingPointError, RuntimeError])
     def test_of_nke_show_a_traceback_and_ask_for_a_report(self, options, error, monkeypatch, capsys):

@@ -15,6 +15,7 @@ from nke.cli.evaluate import evaluate
 from nke.cli.fit import fit
 from nke.cli.forecast import forecast
 from nke.cli.info import info
+from nke.cli.interruption import end_where_interruptions_are_lost
 from nke.cli.options import MOST, Seed
 from nke.cli.output import note
 from nke.cli.plot import plot
@@ -59,6 +60,8 @@ class Commands(TyperGroup):
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *place, **more: note(str(message))
                 return super().invoke(ctx)
+        except BrokenPipeError:  # who read the output, as `head` does, has seen enough: click ends quietly
+            raise
         except (NkeError, OSError, MemoryError, KeyboardInterrupt) as error:
             interrupted = isinstance(error, KeyboardInterrupt)
             if ctx.params["debug"]:
@@ -131,6 +134,7 @@ for command in (demo, info, split, fit, evaluate, sample, forecast, plot, report
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line; an error that nke did not raise on purpose is a defect and ends with exit code 70."""
     use_compilation_cache()
+    end_where_interruptions_are_lost()
     try:
         app(arguments, obj=os._exit)
     except Exception:
