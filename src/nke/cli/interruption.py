@@ -10,7 +10,7 @@ PATIENCE = 0.8  # seconds that a command has to end by itself
 def end_where_interruptions_are_lost() -> None:
     """Ends the process soon after Ctrl-C, whatever it does.
 
-    Python raises ``KeyboardInterrupt`` between two of its own steps: not within a program that XLA runs or compiles, and
+    Python raises ``KeyboardInterrupt`` between two of its own steps: not within what XLA runs or compiles, and
     in a callback of a weak reference it is raised and ignored. A thread is told of the signal at once and waits a
     moment for the command to end. Files are written atomically, so that ending at any moment is safe.
     """
