@@ -168,7 +168,8 @@ class SmoothLaw(Candidate):
         Returns:
             The parameters, and the form with its sub-steps.
         """
-        form, few, rules = self.form, problem.data.sample(2 * BATCH), problem.rules
+        form, rules = self.form, problem.rules
+        few = problem.data.sample(BATCH if problem.initial.jumps else 2 * BATCH)  # jumps take several times as long
         mixture = problem.initial.mixture
         points = (problem.initial.sample.free.size + 1) * (1 + (0 if mixture is None else mixture.components))
         most = min(rules.most_substeps, max(1, rules.most_points // points)) if problem.open_substeps else form.substeps
