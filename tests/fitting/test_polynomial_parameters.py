@@ -15,7 +15,18 @@ from nke.fitting import SelectionRules, Steps, Term
 from nke.fitting.least_squares import polynomial_drift
 from nke.fitting.newton import Newton, Sums, inverse_information
 from nke.fitting.polynomial_parameters import PolynomialParameters
-from nke.operators import EulerMaruyamaRule, Generator, RelativeFactor, monomials
+from nke.operators import (
+    Advection,
+    ConstantFactor,
+    Diffusion,
+    DriftNetwork,
+    EulerMaruyamaRule,
+    Fixed,
+    Generator,
+    KinematicConstraint,
+    RelativeFactor,
+    monomials,
+)
 
 RULE, RULES = EulerMaruyamaRule(), SelectionRules()
 PLANE = nke.Trajectories(np.random.default_rng(0).normal(size=(4, 2)), STEP, names=["x", "y"])
@@ -132,6 +143,19 @@ class TestSupported:
         law = replace(law, vector=replace(law.vector, values=values))
         active = law.supported(np.eye(len(values)) / 0.01**2, 5000).vector.active
         assert active[np.diag(places.weight.astype(int))].tolist() == [kept, kept]
+
+    def test_damping_of_a_velocity_that_its_position_drives(self):
+        """The same for an oscillator whose position is known to be that of its velocity."""
+        one, key = Fixed(jnp.ones(1)), jax.random.key(0)
+        constraint = KinematicConstraint((0,), (1,), (), 2, one, one)
+        drift, noise = DriftNetwork(jnp.ones(1), 0, 0, 1, inputs=2, key=key), ConstantFactor(jnp.eye(1), key=key)
+        law = collected(Generator.of_free(Advection(drift), Diffusion(noise), None, constraint))
+        (weight,) = law.vector.places.drift_network.body.skip.weight.astype(int)
+        values = np.zeros_like(law.vector.values)
+        values[weight] = [-1.0, -0.02]
+        law = replace(law, vector=replace(law.vector, values=values))
+        active = law.supported(np.eye(len(values)) / 0.01**2, 5000).vector.active
+        assert active[weight].tolist() == [True, True]
 
     def test_dropping_keeps_the_restricted_maximum(self, steps):
         """Newton's method after the quadratic guess of it moves by a small part of a standard error."""

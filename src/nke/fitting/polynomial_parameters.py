@@ -138,13 +138,16 @@ class PolynomialParameters:
         return replace(self, vector=replace(self.vector, values=found, active=active))
 
     def _undamped(self, active: Bool[np.ndarray, " p"], row: int) -> bool:
-        """Whether a coordinate is in a loop with another, but in no term of its own drift."""
+        """Whether a coordinate is in a loop with another, or with its position, but in no term of its own drift."""
         body, (slopes, _) = _drift(self.generator).body, _drift_places(self.vector.places)
         products = [v for same in monomial_variables(self.inputs, body.degree, body.pairs) for v in same]
-        contains = np.array([[i in product for i in self.free] for product in products])
-        depends = active[slopes] @ contains  # of the drift of each coordinate on each
-        loop = not depends[row, row] and (depends[row] & depends[:, row]).any()
-        return bool(loop) and self.free[row] not in self._angles
+        depends = active[slopes] @ np.array([[i in product for i in range(self.inputs)] for product in products])
+        own, constraint = self.free[row], self.generator.constraint
+        driven = list(self.free[depends[:, own]])  # by this coordinate
+        if constraint is not None:
+            driven += [i for i, v in zip(constraint.positions, constraint.velocities, strict=True) if v == own]
+        driven += [sine for cosine, sine in body.pairs if cosine in driven]
+        return bool(depends[row, driven].any()) and not depends[row, own] and own not in self._angles
 
     def equation(
         self,
