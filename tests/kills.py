@@ -77,20 +77,22 @@ def fitting(folder: Path) -> subprocess.Popen:
 
 
 def killed_fits(kills: int, rng: random.Random) -> Counter:
-    """Kills fits at moments from their begin to their end, and lets them go on."""
+    """Kills fits at moments from their begin, or every second time from their first checkpoint, to their end."""
     total, whole = Counter(), Path(tempfile.mkdtemp(prefix="nke-kills-"))
     clock = time.perf_counter()
     fitting(whole).wait()
     longest, model = time.perf_counter() - clock, (whole / "model.nke").read_bytes()
     for how in SIGNALS:
         counts = Counter()
-        for _ in range(kills):
+        for kill in range(kills):
             folder = Path(tempfile.mkdtemp(prefix="nke-kills-"))
-            process = fitting(folder)
-            time.sleep(rng.uniform(0, longest))
+            process, checkpoint = fitting(folder), folder / "run" / "likelihood.checkpoint"
+            while kill % 2 and not checkpoint.exists() and process.poll() is None:
+                time.sleep(0.01)
+            time.sleep(rng.uniform(0, longest / 10 if kill % 2 else longest))
             process.send_signal(how)
             process.wait()
-            begun = (folder / "run").exists() and any((folder / "run").glob("*.checkpoint"))
+            begun = checkpoint.exists()
             counts["ended" if (folder / "model.nke").exists() else "with checkpoint" if begun else "before it"] += 1
             fitting(folder).wait()
             counts["BROKEN"] += (folder / "model.nke").read_bytes() != model
